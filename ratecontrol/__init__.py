@@ -1,0 +1,1 @@
+"""Bits: pure control of quantizer, frame size and buffer; knows no codec."""

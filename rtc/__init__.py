@@ -1,0 +1,1 @@
+"""The call: sans-I/O sender and receiver cores and their drivers."""

@@ -1,0 +1,1 @@
+"""What a viewer sees: assembly, ordering, freezes."""

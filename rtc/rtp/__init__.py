@@ -1,0 +1,1 @@
+"""Wire formats: RTP, payload formats, header extensions and RTCP; pure."""
