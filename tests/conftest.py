@@ -1,0 +1,17 @@
+"""Fixtures that every folder shares."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of clips, traces and dumps that lies beside the checkout; skips where there is none."""
+    if not SHARED.is_dir():
+        pytest.skip("needs the evaluation data folder beside the checkout")
+    return SHARED
