@@ -1,5 +1,7 @@
 # Everything runs from a virtual environment in the checkout; only Python 3.11+ and make are needed.
-PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do command -v $$p; done | head -n 1)
+# The first that runs: a version manager's shim may stand on PATH for a version that is not there.
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
@@ -33,7 +35,6 @@ slow: $(VENV)/dev.stamp
 
 $(VENV)/bin/python:
 	@test -n "$(PYTHON)" || { echo "codecpilot needs Python 3.11 or later"; exit 2; }
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "codecpilot needs Python 3.11 or later, found $$($(PYTHON) -V)"; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/run.stamp: $(VENV)/bin/python pyproject.toml constraints.txt
