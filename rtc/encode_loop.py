@@ -1,0 +1,125 @@
+"""The one loop over a picture: plan, encode, judge, try again.
+
+The live call, the simulator and the offline evaluation all run this function. It runs to its end in
+the thread that calls it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ..codecs.slot_book import References, SlotBook
+from ..codecs.types import Content, EncodedFrame, EncodeRequest, Picture, VideoEncoder
+from ..ratecontrol.frame_controller import FrameController
+from ..ratecontrol.messages import Drop, DropReason, FrameKind, FramePlan, Retry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped:
+    """A picture that is not sent; encode_us and encode_cpu_us cover the tries thrown away."""
+
+    reason: DropReason
+    tries: int
+    encode_us: int
+    encode_cpu_us: int
+
+
+def encode_picture(
+    picture: Picture,
+    *,
+    encoder: VideoEncoder,
+    controller: FrameController,
+    book: SlotBook,
+    frame_id: int,
+    now_us: int,
+    key: bool = False,
+    ltr: bool = False,
+    temporal_id: int = 0,
+    from_ltr: bool = False,
+    preset: str = "default",
+    content: Content = Content.CAMERA,
+) -> EncodedFrame | Skipped:
+    """Encode one picture within the controller's bound, or skip it.
+
+    key asks for a key frame; one is made too when the book needs it. ltr pins the frame as a long
+    term reference, from_ltr predicts it from the acknowledged one, temporal_id 1 makes a frame that
+    no other reads. The frame's encode_us and encode_cpu_us cover all tries. Raises LocalError for a
+    request that the codec cannot execute.
+    """
+    key = key or book.needs_key
+    references = book.plan(key=key, ltr=ltr, temporal_id=temporal_id, from_ltr=from_ltr)
+    plan = controller.plan(
+        now_us=now_us,
+        kind=_kind(key=key, ltr=ltr, temporal_id=temporal_id),
+        width=picture.width,
+        height=picture.height,
+        references=[book.size_of(slot) for slot in references.reads],
+    )
+    if isinstance(plan, Drop):
+        return Skipped(reason=plan.reason, tries=0, encode_us=0, encode_cpu_us=0)
+    request = _request(picture, references, plan, frame_id, temporal_id, preset, content)
+    return _tries(request, references, encoder, controller, book)
+
+
+def _kind(*, key: bool, ltr: bool, temporal_id: int) -> FrameKind:
+    if key:
+        return FrameKind.KEY
+    if ltr:
+        return FrameKind.LTR
+    return FrameKind.ENHANCEMENT if temporal_id else FrameKind.DELTA
+
+
+def _request(
+    picture: Picture,
+    references: References,
+    plan: FramePlan,
+    frame_id: int,
+    temporal_id: int,
+    preset: str,
+    content: Content,
+) -> EncodeRequest:
+    return EncodeRequest(
+        picture=picture,
+        frame_id=frame_id,
+        quantizer=plan.quantizer,
+        target_bps=plan.target_bps,
+        key=plan.kind is FrameKind.KEY,
+        reads=references.reads,
+        writes=references.writes,
+        temporal_id=temporal_id,
+        dependencies=references.dependencies,
+        ltr_slot=references.ltr_slot,
+        scale=plan.scale,
+        preset=preset,
+        content=content,
+        max_bytes=plan.hard_cap_bits // 8,
+    )
+
+
+def _tries(
+    request: EncodeRequest,
+    references: References,
+    encoder: VideoEncoder,
+    controller: FrameController,
+    book: SlotBook,
+) -> EncodedFrame | Skipped:
+    tries = encode_us = encode_cpu_us = 0
+    while True:
+        frame = encoder.encode(request)
+        book.tried(references)
+        tries += 1
+        encode_us += frame.encode_us
+        encode_cpu_us += frame.encode_cpu_us
+        verdict = controller.judge(8 * len(frame.data), can_retry=encoder.can_retry)
+        if isinstance(verdict, Retry):
+            request = replace(request, quantizer=verdict.quantizer, scale=verdict.scale)
+        elif isinstance(verdict, Drop):
+            return Skipped(
+                reason=verdict.reason,
+                tries=tries,
+                encode_us=encode_us,
+                encode_cpu_us=encode_cpu_us,
+            )
+        else:
+            book.sent(references, frame_id=frame.frame_id, width=frame.width, height=frame.height)
+            return replace(frame, tries=tries, encode_us=encode_us, encode_cpu_us=encode_cpu_us)
