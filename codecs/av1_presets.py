@@ -1,0 +1,121 @@
+"""The AV1 encoder's presets: every libaom setting that trades bits against CPU time, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from .libaom_context import Control
+from .types import Content
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Av1Preset:
+    """One row of the table. Values are libaom's own; the control's name stands with each.
+
+    Those marked "sequence" are written into the sequence header, so they change at key frames only:
+    a frame between key frames that names another preset takes the other settings alone.
+    """
+
+    speed: int
+    """AOME_SET_CPUUSED, 5 (slow) to 11 (fast); 12 acts as 11."""
+    aq_mode: int = 0
+    """AV1E_SET_AQ_MODE: 0 off, 3 cyclic refresh. Cyclic refresh costs bits and CPU at once here."""
+    cdef: int = 1
+    """AV1E_SET_ENABLE_CDEF, sequence: 0 off, 1 on, 2 reference frames only, 3 adaptive."""
+    loop_filter: int = 1
+    """AV1E_SET_LOOPFILTER_CONTROL: 0 off, 1 all frames, 2 reference frames, 3 off at low motion."""
+    order_hint: bool = False
+    """AV1E_SET_ENABLE_ORDER_HINT, sequence. Off saves its bits; real time has no use for it."""
+    cdf_update: int = 1
+    """AV1E_SET_CDF_UPDATE_MODE: 0 never (costs 30 %), 1 every frame, 2 now and then."""
+    filter_intra: bool = False
+    """AV1E_SET_ENABLE_FILTER_INTRA, sequence."""
+    smooth_intra: bool = False
+    """AV1E_SET_ENABLE_SMOOTH_INTRA."""
+    cfl_intra: bool = False
+    """AV1E_SET_ENABLE_CFL_INTRA."""
+    angle_delta: bool = False
+    """AV1E_SET_ENABLE_ANGLE_DELTA."""
+    reduced_transforms: bool = False
+    """AV1E_SET_REDUCED_TX_TYPE_SET."""
+    intra_default_transform: bool = True
+    """AV1E_SET_INTRA_DEFAULT_TX_ONLY."""
+    cost_update: int = 3
+    """AV1E_SET_{COEFF,MODE,MV}_COST_UPD_FREQ: 0 superblock, 1 row, 2 tile, 3 off."""
+    sharpness: int = 0
+    """AOME_SET_SHARPNESS, 0..7."""
+    noise_sensitivity: int = 0
+    """AV1E_SET_NOISE_SENSITIVITY: 0 off, 1 denoises the source."""
+    screen_palette: bool = True
+    """AV1E_SET_ENABLE_PALETTE for screen content."""
+    screen_intrabc: bool = True
+    """AV1E_SET_ENABLE_INTRABC for screen content: acts in key frames."""
+
+
+PRESETS: Mapping[str, Av1Preset] = MappingProxyType(
+    {
+        "ultralow": Av1Preset(speed=11, cdef=0),
+        "low": Av1Preset(speed=11),
+        "default": Av1Preset(speed=10),
+        "high": Av1Preset(speed=8),
+        "best": Av1Preset(speed=7, cost_update=2, cfl_intra=True, smooth_intra=True),
+    }
+)
+"""Fastest first. Measured against x264 superfast: see the README of codecs/."""
+
+_FIXED: Mapping[Control, int] = MappingProxyType(
+    {
+        # Tools that cost CPU in real time for nothing, as libwebrtc's libaom_av1_encoder.cc has it.
+        Control.ENABLE_OBMC: 0,
+        Control.ENABLE_GLOBAL_MOTION: 0,
+        Control.ENABLE_TPL_MODEL: 0,
+        Control.DELTAQ_MODE: 0,
+        Control.ROW_MT: 1,
+    }
+)
+_FIXED_SEQUENCE: Mapping[Control, int] = MappingProxyType(
+    {
+        Control.ENABLE_RESTORATION: 0,
+        Control.ENABLE_WARPED_MOTION: 0,
+        Control.ENABLE_REF_FRAME_MVS: 0,
+    }
+)
+_TUNE = {Content.CAMERA: 0, Content.SCREEN: 1}
+"""AOM_CONTENT_DEFAULT and AOM_CONTENT_SCREEN (aomcx.h)."""
+
+
+def sequence_controls(preset: Av1Preset) -> dict[Control, int]:
+    """Controls that libaom writes into the sequence header: fixed between two key frames."""
+    return {
+        **_FIXED_SEQUENCE,
+        Control.ENABLE_CDEF: preset.cdef,
+        Control.ENABLE_ORDER_HINT: int(preset.order_hint),
+        Control.ENABLE_FILTER_INTRA: int(preset.filter_intra),
+    }
+
+
+def frame_controls(preset: Av1Preset, *, content: Content) -> dict[Control, int]:
+    """Controls that may change before any frame."""
+    screen = content is Content.SCREEN
+    return {
+        **_FIXED,
+        Control.SPEED: preset.speed,
+        Control.AQ_MODE: preset.aq_mode,
+        Control.LOOPFILTER_CONTROL: preset.loop_filter,
+        Control.CDF_UPDATE_MODE: preset.cdf_update,
+        Control.ENABLE_SMOOTH_INTRA: int(preset.smooth_intra),
+        Control.ENABLE_CFL_INTRA: int(preset.cfl_intra),
+        Control.ENABLE_ANGLE_DELTA: int(preset.angle_delta),
+        Control.REDUCED_TX_TYPE_SET: int(preset.reduced_transforms),
+        Control.INTRA_DEFAULT_TX_ONLY: int(preset.intra_default_transform),
+        Control.COEFF_COST_UPDATE: preset.cost_update,
+        Control.MODE_COST_UPDATE: preset.cost_update,
+        Control.MV_COST_UPDATE: preset.cost_update,
+        Control.SHARPNESS: preset.sharpness,
+        Control.NOISE_SENSITIVITY: preset.noise_sensitivity,
+        Control.TUNE_CONTENT: _TUNE[content],
+        Control.ENABLE_PALETTE: int(screen and preset.screen_palette),
+        Control.ENABLE_INTRABC: int(screen and preset.screen_intrabc),
+    }
