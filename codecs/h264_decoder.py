@@ -13,6 +13,7 @@ from .types import Codec, Picture
 
 # nal_unit_type 1 to 5 carry slices (ITU-T H.264, table 7-1).
 SLICE_TYPES = frozenset(range(1, 6))
+MAX_PIXELS = 139_264 * 256  # table A-1: MaxFS of level 6.2; bounds what one header can allocate
 MAX_HELD_BYTES = 4096  # ours: parameter sets that come as a unit of their own are some 40 bytes
 
 
@@ -72,6 +73,6 @@ def _open_context() -> VideoCodecContext:
     context.thread_count = 1
     context.thread_type = ThreadType.SLICE
     context.flags |= Flags.low_delay
-    context.options = {"err_detect": "explode"}
+    context.options = {"err_detect": "explode", "max_pixels": str(MAX_PIXELS)}
     context.open()
     return context
