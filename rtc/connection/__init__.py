@@ -1,1 +1,6 @@
-"""The aiortc adapter."""
+"""The aiortc adapter: a drop-in RTCPeerConnection over the sans-I/O cores."""
+
+from .peer_connection import CallPeerConnection
+from .settings import CallSettings
+
+__all__ = ["CallPeerConnection", "CallSettings"]

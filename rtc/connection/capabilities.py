@@ -1,0 +1,177 @@
+"""What a connection offers: codecs, their retransmission and header extensions, in our order of preference."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+
+from aiortc import rtcpeerconnection as aiortc_connection
+from aiortc.codecs import CODECS, HEADER_EXTENSIONS, is_rtx
+from aiortc.rtcrtpparameters import (
+    RTCRtcpFeedback,
+    RTCRtpCapabilities,
+    RTCRtpCodecCapability,
+    RTCRtpCodecParameters,
+    RTCRtpHeaderExtensionCapability,
+    RTCRtpHeaderExtensionParameters,
+)
+
+from ...codecs.types import Codec
+from ..messages import NegotiatedCodec
+from ..rtp.extensions import ABS_CAPTURE_TIME, DEPENDENCY_DESCRIPTOR
+
+# Free in aiortc's table, which ends at 102; an answer takes the offer's numbers.
+AV1_PAYLOAD_TYPE = 103
+# RFC 8829 5.2 and libwebrtc: dynamic numbers are 96..127, and 35..63 once those are used up.
+DYNAMIC_PAYLOAD_TYPES = frozenset((*range(35, 64), *range(96, 128)))
+# aiortc numbers its own extensions 1 to 3, one space for all media when bundled.
+DEPENDENCY_DESCRIPTOR_ID = 4
+ABS_CAPTURE_TIME_ID = 5
+_CLOCK_RATE = 90_000
+# AV1 RTP specification 7.2.1: level 3.1, main profile, main tier; what Chromium offers too.
+_AV1_PARAMETERS = {"level-idx": "5", "profile": "0", "tier": "0"}
+
+
+def video_codecs(preference: Sequence[Codec]) -> list[RTCRtpCodecParameters]:
+    """Our codecs in this order, each with its RTX, then what aiortc itself can do besides."""
+    stock = CODECS["video"]
+    ours = [c for codec in preference for c in _entries(codec, stock)]
+    others = [c for c in stock if not _is_h264(c, stock)]
+    return copy.deepcopy([*ours, *others])
+
+
+def video_header_extensions(
+    *, dependency_descriptor: bool
+) -> list[RTCRtpHeaderExtensionParameters]:
+    """aiortc's extensions for video, the capture time and, unless refused, the descriptor."""
+    ours = [(ABS_CAPTURE_TIME_ID, ABS_CAPTURE_TIME)]
+    if dependency_descriptor:
+        ours.append((DEPENDENCY_DESCRIPTOR_ID, DEPENDENCY_DESCRIPTOR))
+    extra = [RTCRtpHeaderExtensionParameters(id=i, uri=uri) for i, uri in ours]
+    return [*HEADER_EXTENSIONS["video"], *extra]
+
+
+def video_capabilities() -> RTCRtpCapabilities:
+    """What RTCRtpSender.getCapabilities and RTCRtpReceiver.getCapabilities say for video."""
+    codecs = [c for c in video_codecs(tuple(Codec)) if not is_rtx(c)]
+    capabilities = [
+        RTCRtpCodecCapability(mimeType=c.mimeType, clockRate=c.clockRate, parameters=c.parameters)
+        for c in codecs
+    ]
+    # As W3C webrtc-pc 5.2 says: one entry for retransmission, without parameters.
+    capabilities.append(RTCRtpCodecCapability(mimeType="video/rtx", clockRate=_CLOCK_RATE))
+    extensions = [
+        RTCRtpHeaderExtensionCapability(uri=e.uri)
+        for e in video_header_extensions(dependency_descriptor=True)
+    ]
+    return RTCRtpCapabilities(codecs=capabilities, headerExtensions=extensions)
+
+
+def find_common_codecs(
+    local: list[RTCRtpCodecParameters], remote: list[RTCRtpCodecParameters]
+) -> list[RTCRtpCodecParameters]:
+    """The remote's codecs that we know, with its numbers and order, each followed by its RTX.
+
+    aiortc's own keeps its local number for a remote one of 35..63, where Chromium puts AV1.
+    """
+    common: list[RTCRtpCodecParameters] = []
+    for theirs in (c for c in remote if not is_rtx(c)):
+        ours = next((c for c in local if _compatible(c, theirs)), None)
+        if ours is None:
+            continue
+        agreed = copy.deepcopy(ours)
+        if theirs.payloadType in DYNAMIC_PAYLOAD_TYPES:
+            agreed.payloadType = theirs.payloadType
+        agreed.rtcpFeedback = [f for f in ours.rtcpFeedback if f in theirs.rtcpFeedback]
+        common.append(agreed)
+        common += [copy.deepcopy(c) for c in remote if is_rtx(c) and _repairs(c, theirs)]
+    return common
+
+
+def by_preference(
+    common: list[RTCRtpCodecParameters], local: Sequence[RTCRtpCodecParameters]
+) -> list[RTCRtpCodecParameters]:
+    """Agreed codecs in our order: an answerer decides what it sends."""
+
+    def rank(codec: RTCRtpCodecParameters) -> int:
+        base = codec
+        if is_rtx(codec):
+            base = next(c for c in common if c.payloadType == codec.parameters["apt"])
+        return next(i for i, c in enumerate(local) if _compatible(c, base))
+
+    return sorted(common, key=rank)
+
+
+def of_one_implementation(common: list[RTCRtpCodecParameters]) -> list[RTCRtpCodecParameters]:
+    """Only codecs that the first one's implementation runs: ours, or aiortc's."""
+    if not common:
+        return common
+    ours = is_ours(common[0])
+    kept = [c for c in common if not is_rtx(c) and is_ours(c) == ours]
+    numbers = {c.payloadType for c in kept}
+    return [c for c in common if c in kept or (is_rtx(c) and c.parameters.get("apt") in numbers)]
+
+
+def is_ours(codec: RTCRtpCodecParameters) -> bool:
+    """Whether the cores run this codec."""
+    return codec.name.upper() in Codec.__members__
+
+
+def negotiated_codecs(codecs: Sequence[RTCRtpCodecParameters]) -> tuple[NegotiatedCodec, ...]:
+    """The agreed codecs as the cores know them; empty when aiortc's own implementation serves."""
+    rtx = {c.parameters.get("apt"): c.payloadType for c in codecs if is_rtx(c)}
+    return tuple(
+        NegotiatedCodec(
+            codec=Codec(c.name.upper()),
+            payload_type=c.payloadType,
+            rtx_payload_type=rtx.get(c.payloadType),
+        )
+        for c in codecs
+        if is_ours(c) and c.payloadType is not None
+    )
+
+
+def _entries(codec: Codec, stock: Sequence[RTCRtpCodecParameters]) -> list[RTCRtpCodecParameters]:
+    if codec is Codec.H264:
+        return [c for c in stock if _is_h264(c, stock)]
+    feedback = [
+        RTCRtcpFeedback(type="nack"),
+        RTCRtcpFeedback(type="nack", parameter="pli"),
+        RTCRtcpFeedback(type="ccm", parameter="fir"),
+        RTCRtcpFeedback(type="goog-remb"),
+    ]
+    av1 = RTCRtpCodecParameters(
+        mimeType="video/AV1",
+        clockRate=_CLOCK_RATE,
+        payloadType=AV1_PAYLOAD_TYPE,
+        rtcpFeedback=feedback,
+        parameters=dict(_AV1_PARAMETERS),
+    )
+    rtx = RTCRtpCodecParameters(
+        mimeType="video/rtx",
+        clockRate=_CLOCK_RATE,
+        payloadType=AV1_PAYLOAD_TYPE + 1,
+        parameters={"apt": AV1_PAYLOAD_TYPE},
+    )
+    return [av1, rtx]
+
+
+def _is_h264(codec: RTCRtpCodecParameters, stock: Sequence[RTCRtpCodecParameters]) -> bool:
+    if is_rtx(codec):
+        return any(c.name == "H264" and _repairs(codec, c) for c in stock)
+    return codec.name == "H264"
+
+
+def _repairs(rtx: RTCRtpCodecParameters, codec: RTCRtpCodecParameters) -> bool:
+    return rtx.parameters.get("apt") == codec.payloadType and rtx.clockRate == codec.clockRate
+
+
+def _compatible(a: RTCRtpCodecParameters, b: RTCRtpCodecParameters) -> bool:
+    if not aiortc_connection.is_codec_compatible(a, b):
+        return False
+    # AV1 RTP specification 7.2.1: profile must agree and is 0 when absent; level and tier are limits.
+    return a.name.upper() != Codec.AV1 or _av1_profile(a) == _av1_profile(b)
+
+
+def _av1_profile(codec: RTCRtpCodecParameters) -> str:
+    return str(codec.parameters.get("profile", "0"))

@@ -1,0 +1,154 @@
+"""CallPeerConnection: aiortc's RTCPeerConnection whose video runs the cores.
+
+aiortc builds offers, answers and transceivers from names in its own module: the codec table, the extension table
+and the classes of sender, receiver, transceiver and transport. Changing them there would change every connection of
+the process. Instead the methods that read them are bound, for each connection, to a copy of that module's names in
+which ours stand: same code, nothing registered globally.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+from aiortc import (
+    MediaStreamTrack,
+    RTCConfiguration,
+    RTCPeerConnection,
+    RTCSessionDescription,
+    rtcpeerconnection,
+)
+from aiortc.codecs import CODECS, HEADER_EXTENSIONS
+from aiortc.rtcdtlstransport import RTCDtlsTransport
+from aiortc.rtcrtpparameters import RTCRtpCodecCapability, RTCRtpCodecParameters
+from aiortc.rtcrtpreceiver import RTCRtpReceiver
+from aiortc.rtcrtptransceiver import RTCRtpTransceiver
+
+from ...codecs.types import Codec
+from .capabilities import (
+    by_preference,
+    find_common_codecs,
+    of_one_implementation,
+    video_codecs,
+    video_header_extensions,
+)
+from .clock import NTP_EPOCH_OFFSET_US
+from .dtls_transport import CallDtlsTransport
+from .receiver import CallRtpReceiver
+from .sender import CallRtpSender
+from .settings import CallSettings
+from .transceiver import CallRtpTransceiver
+
+# RFC 8285 6: without it a peer keeps to the one-byte form, and longer extensions vanish silently.
+_ALLOW_MIXED = "a=extmap-allow-mixed\r\n"
+
+
+class CallPeerConnection(RTCPeerConnection):
+    """Drop-in for RTCPeerConnection with AV1 and H.264 under codecpilot's control.
+
+    Audio, data channels and whatever codec only aiortc knows work as they do there. Besides
+    aiortc's events it emits "frameencoded" (EncodedFrame), "framereceived" (ReceivedFrame) and
+    "framedecoded" (DecodedFrame) for video.
+    """
+
+    def __init__(
+        self,
+        configuration: RTCConfiguration | None = None,
+        *,
+        settings: CallSettings | None = None,
+    ) -> None:
+        super().__init__(configuration)
+        self.settings = settings or CallSettings()
+        preference = tuple(Codec(c) for c in self.settings.codecs)
+        self._video_codecs = video_codecs(preference)
+        extensions = video_header_extensions(
+            dependency_descriptor=self.settings.dependency_descriptor
+        )
+        self._names = {
+            **vars(rtcpeerconnection),
+            "CODECS": {**CODECS, "video": self._video_codecs},
+            "HEADER_EXTENSIONS": {**HEADER_EXTENSIONS, "video": extensions},
+            "RTCDtlsTransport": CallDtlsTransport,
+            "RTCRtpReceiver": CallRtpReceiver,
+            "RTCRtpSender": CallRtpSender,
+            "RTCRtpTransceiver": CallRtpTransceiver,
+            "find_common_codecs": find_common_codecs,
+        }
+
+    @property
+    def localDescription(self) -> RTCSessionDescription:
+        """The local description, mixed header extensions allowed."""
+        return _allow_mixed(super().localDescription)
+
+    async def createOffer(self) -> RTCSessionDescription:
+        """Offer our codecs, each with its RTX, and our header extensions."""
+        return _allow_mixed(await self._bound(RTCPeerConnection.createOffer)(self))
+
+    async def createAnswer(self) -> RTCSessionDescription:
+        """Answer with what was agreed."""
+        return _allow_mixed(await super().createAnswer())
+
+    async def setRemoteDescription(self, sessionDescription: RTCSessionDescription) -> None:
+        """Agree on codecs: an answerer's order is its own, and one implementation runs them all."""
+        answering = sessionDescription.type == "offer"
+
+        def agreed(
+            common: list[RTCRtpCodecParameters], preferred: list[RTCRtpCodecCapability]
+        ) -> list[RTCRtpCodecParameters]:
+            if not common or not common[0].mimeType.startswith("video/"):
+                return rtcpeerconnection.filter_preferred_codecs(common, preferred)
+            if answering:
+                common = by_preference(common, self._video_codecs)
+            return of_one_implementation(
+                rtcpeerconnection.filter_preferred_codecs(common, preferred)
+            )
+
+        method = self._bound(RTCPeerConnection.setRemoteDescription, filter_preferred_codecs=agreed)
+        await method(self, sessionDescription)
+
+    def capture_wall_us(self, receiver: RTCRtpReceiver, frame: Any) -> int | None:
+        """When a frame of a receiver's track was captured, in microseconds since 1970.
+
+        The time is of the sender's clock; None until it is known (a sender report for audio).
+        """
+        if not isinstance(receiver, CallRtpReceiver):
+            return None
+        since_1900_us = receiver.capture_wall_us(frame)
+        return None if since_1900_us is None else since_1900_us - NTP_EPOCH_OFFSET_US
+
+    def _bound(self, method: Callable[..., Any], **names: Any) -> Callable[..., Any]:
+        """A method of aiortc that sees our names in place of its module's."""
+        if not isinstance(method, FunctionType):
+            raise TypeError(f"{method} is no plain function")
+        bound = FunctionType(
+            method.__code__,
+            {**self._names, **names},
+            method.__name__,
+            method.__defaults__,
+            method.__closure__,
+        )
+        bound.__kwdefaults__ = method.__kwdefaults__
+        return bound
+
+    # aiortc calls these by their private names.
+    def _RTCPeerConnection__createDtlsTransport(self) -> RTCDtlsTransport:
+        method = self._bound(RTCPeerConnection._RTCPeerConnection__createDtlsTransport)  # type: ignore[attr-defined]
+        transport: RTCDtlsTransport = method(self)
+        return transport
+
+    def _RTCPeerConnection__createTransceiver(
+        self, direction: str, kind: str, sender_track: MediaStreamTrack | None = None
+    ) -> RTCRtpTransceiver:
+        method = self._bound(RTCPeerConnection._RTCPeerConnection__createTransceiver)  # type: ignore[attr-defined]
+        transceiver: RTCRtpTransceiver = method(self, direction, kind, sender_track)
+        transceiver.sender.configure(self.settings, self.emit)  # type: ignore[attr-defined]
+        transceiver.receiver.configure(transceiver.sender, self.emit)  # type: ignore[attr-defined]
+        return transceiver
+
+
+def _allow_mixed(description: RTCSessionDescription) -> RTCSessionDescription:
+    if description is None or _ALLOW_MIXED in description.sdp:
+        return description
+    session, media, rest = description.sdp.partition("m=")
+    return RTCSessionDescription(sdp=session + _ALLOW_MIXED + media + rest, type=description.type)

@@ -1,0 +1,151 @@
+"""aiortc's RTCRtpReceiver over a ReceiverCore."""
+
+from __future__ import annotations
+
+import datetime
+import random
+from collections.abc import Callable
+from typing import Any
+
+from aiortc.rtcdtlstransport import RTCDtlsTransport
+from aiortc.rtcrtpparameters import RTCRtpCapabilities, RTCRtpReceiveParameters
+from aiortc.rtcrtpreceiver import RTCRtpReceiver, RTCRtpSynchronizationSource
+from aiortc.rtp import AnyRtcpPacket, RtcpSrPacket
+from aiortc.stats import RTCStatsReport
+
+from ..receiver import ReceiverCore, ReceiverSettings
+from ..rtp.extensions import ExtensionMap
+from ..rtp.rtcp import Bye, RtcpMessage
+from .audio_times import AudioTimes
+from .capabilities import negotiated_codecs, video_capabilities
+from .clock import now_us
+from .endpoint import CoreEndpoint
+from .receiver_driver import ReceiverDriver
+from .sender import CallRtpSender, EventSink
+from .stats import inbound_stats
+
+# W3C webrtc-pc 5.3: sources heard from in the last 10 s.
+SOURCE_AGE_US = 10_000_000
+
+
+class CallRtpReceiver(RTCRtpReceiver, CoreEndpoint):
+    """Receives video through a ReceiverCore; audio, and codecs that only aiortc knows, through aiortc."""
+
+    def __init__(self, kind: str, transport: RTCDtlsTransport) -> None:
+        super().__init__(kind, transport)
+        self._kind = kind
+        self._emit: EventSink = lambda name, value: None
+        self._rtt_us: Callable[[], int | None] = lambda: None
+        self._driver: ReceiverDriver | None = None
+        self._rtcp_ssrc = 0
+        self._audio_times: AudioTimes | None = None
+
+    @classmethod
+    def getCapabilities(cls, kind: str) -> RTCRtpCapabilities | None:
+        """What can be received, the most optimistic view."""
+        return video_capabilities() if kind == "video" else super().getCapabilities(kind)
+
+    @property
+    def core(self) -> ReceiverCore | None:
+        """The core that runs this receiver; None before it starts and where aiortc's own serves."""
+        return self._driver.core if self._driver else None
+
+    def configure(self, sender: CallRtpSender, emit: EventSink) -> None:
+        """Set what the connection decides: called once, before the receiver starts."""
+        self._emit = emit
+        self._rtt_us = lambda: sender.core.rtt_us if sender.core else None
+
+    async def receive(self, parameters: RTCRtpReceiveParameters) -> None:
+        """Start receiving what was negotiated; a second call changes nothing."""
+        codecs = negotiated_codecs(parameters.codecs)
+        if self._kind != "video" or not codecs:
+            if self._audio_times is None and parameters.codecs:
+                self._audio_times = AudioTimes(clock_rate=parameters.codecs[0].clockRate)
+            await super().receive(parameters)
+        elif self._driver is None:
+            encoding = parameters.encodings[0] if parameters.encodings else None
+            settings = ReceiverSettings(
+                ssrc=self._rtcp_ssrc,
+                codecs=codecs,
+                extensions=ExtensionMap({e.uri: e.id for e in parameters.headerExtensions}),
+                remote_ssrc=encoding.ssrc if encoding else None,
+            )
+            self._driver = ReceiverDriver(
+                core=ReceiverCore(settings=settings, rng=random.Random(), now_us=now_us()),
+                track=self._track,
+                send=lambda data: self.transport._send_rtp(data),
+                emit=self._emit,
+                rtt_us=self._rtt_us,
+            )
+            self.transport._register_rtp_receiver(self, parameters)
+            self.runs_core = True
+
+    async def stop(self) -> None:
+        """Stop for good; the track ends."""
+        if self._driver is None:
+            await super().stop()
+        elif self.runs_core:
+            self.runs_core = False
+            self.transport._unregister_rtp_receiver(self)
+            await self._driver.stop()
+
+    async def getStats(self) -> RTCStatsReport:
+        """Statistics under W3C's names."""
+        if self._driver is None:
+            return await super().getStats()
+        report = RTCStatsReport()
+        for entry in inbound_stats(self, self._driver.core, self._driver.implementation):
+            report.add(entry)
+        report.update(self.transport._get_stats())
+        return report
+
+    def getSynchronizationSources(self) -> list[RTCRtpSynchronizationSource]:
+        """The source heard from in the last 10 seconds."""
+        if self._driver is None:
+            return super().getSynchronizationSources()
+        ssrc, heard_us = self._driver.core.remote_ssrc, self._driver.heard_us
+        if ssrc is None or heard_us is None or now_us() - heard_us > SOURCE_AGE_US:
+            return []
+        age = datetime.timedelta(microseconds=now_us() - heard_us)
+        heard = datetime.datetime.now(datetime.UTC) - age
+        return [RTCRtpSynchronizationSource(source=ssrc, timestamp=heard)]
+
+    def capture_wall_us(self, frame: Any) -> int | None:
+        """When a frame of this receiver's track was captured, by its sender's clock since 1900."""
+        if self._driver is not None:
+            return self._driver.capture_wall_us(frame.pts)
+        # aiortc counts an audio frame's pts from the first timestamp it handed to the decoder.
+        origin = self._RTCRtpReceiver__timestamp_mapper._origin  # type: ignore[attr-defined]
+        if self._audio_times is None or origin is None or frame.pts is None:
+            return None
+        return self._audio_times.capture_wall_us(origin + frame.pts)
+
+    def handle_rtp_data(self, data: bytes, *, arrival_us: int) -> None:
+        """Take a media packet; one that comes while the receiver is disabled is discarded."""
+        if self._driver is not None and self._enabled:
+            self._driver.handle_rtp(data, arrival_us=arrival_us)
+
+    def handle_rtcp_message(self, message: RtcpMessage) -> None:
+        """Take a sender's report or goodbye."""
+        if self._driver is None:
+            return
+        if isinstance(message, Bye) and self._driver.core.remote_ssrc in message.ssrcs:
+            self._driver.end_track()
+        self._driver.core.handle_rtcp(message, now_us=now_us())
+
+    async def _handle_rtcp_packet(self, packet: AnyRtcpPacket) -> None:
+        if self.runs_core:
+            return
+        if self._audio_times is not None and isinstance(packet, RtcpSrPacket):
+            self._audio_times.sender_report(packet)
+        await super()._handle_rtcp_packet(packet)
+
+    def _handle_disconnect(self) -> None:
+        if self._driver is None:
+            super()._handle_disconnect()
+        else:
+            self._driver.end_track()
+
+    def _set_rtcp_ssrc(self, ssrc: int) -> None:
+        super()._set_rtcp_ssrc(ssrc)
+        self._rtcp_ssrc = ssrc

@@ -1,0 +1,174 @@
+"""Runs a ReceiverCore in real time: decodes in a worker thread and feeds the track."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from aiortc.rtcrtpreceiver import RemoteStreamTrack
+
+from ...codecs.errors import CodecpilotError, RemoteError
+from ...codecs.factory import open_decoder
+from ...codecs.pictures import frame_from_picture
+from ...codecs.types import Codec, Picture, VideoDecoder
+from ..drain import drain_receiver
+from ..messages import ReceivedFrame
+from ..receiver import ReceiverCore
+from ..rtp.packet import parse_rtp
+from .clock import now_us
+from .pump import Pump
+from .remb import RembSource
+from .sender import EventSink
+
+logger = logging.getLogger("codecpilot.rtc")
+
+VIDEO_TIME_BASE = Fraction(1, 90_000)
+# ours: an application that reads its track late gets the newest second of pictures, not a growing delay.
+MAX_TRACK_FRAMES = 30
+# ours: how long an application may hold a frame before asking when it was captured.
+MAX_CAPTURE_TIMES = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Decoded:
+    picture: Picture | None
+    failed: bool
+    decode_us: int
+
+
+class ReceiverDriver(Pump):
+    """Feeds packets in, decodes what comes out, and answers the sender."""
+
+    def __init__(
+        self,
+        *,
+        core: ReceiverCore,
+        track: RemoteStreamTrack | None,
+        send: Callable[[bytes], Awaitable[None]],
+        emit: EventSink,
+        rtt_us: Callable[[], int | None],
+    ) -> None:
+        self.core = core
+        self.heard_us: int | None = None
+        self._track = track
+        self._send = send
+        self._emit = emit
+        self._rtt_us = rtt_us
+        self._remb = RembSource(ssrc=core.settings.ssrc, extensions=core.settings.extensions)
+        self._remb_packet: bytes | None = None
+        self._decoders: dict[Codec, VideoDecoder] = {}
+        self._decoding: Codec | None = None
+        self._first_timestamp: int | None = None
+        self._capture_times: OrderedDict[int, int] = OrderedDict()
+        super().__init__(name="video-decoder")
+
+    @property
+    def implementation(self) -> str:
+        """W3C decoderImplementation of the decoder in use."""
+        decoder = self._decoders.get(self._decoding) if self._decoding else None
+        return decoder.implementation if decoder else ""
+
+    def handle_rtp(self, data: bytes, *, arrival_us: int) -> None:
+        """Take one RTP packet."""
+        self.heard_us = arrival_us
+        self.core.handle_rtp(data, now_us=arrival_us)
+        try:
+            self._remb_packet = self._remb.packet(parse_rtp(data), arrival_us=arrival_us)
+        except RemoteError:
+            return  # the core has counted it
+        finally:
+            self.wake()
+
+    async def drain(self) -> int | None:
+        """Start a due frame's decoding and send what is ready."""
+        if (rtt_us := self._rtt_us()) is not None:
+            self.core.set_rtt(rtt_us)
+        output = drain_receiver(self.core, now_us=now_us())
+        if output.frame is not None:
+            frame = output.frame
+            self._emit("framereceived", frame)
+            future = self._loop.run_in_executor(self._worker, self._decode, frame)
+            future.add_done_callback(lambda done: self._decode_done(frame, done))
+        for data in output.rtcp:
+            await self._send(data)
+        if self._remb_packet is not None:
+            data, self._remb_packet = self._remb_packet, None
+            await self._send(data)
+        return output.wake_us
+
+    def close_codec(self) -> None:
+        """Free the decoders."""
+        for decoder in self._decoders.values():
+            decoder.close()
+        self._decoders.clear()
+
+    def end_track(self) -> None:
+        """Tell the track's reader that no frame follows."""
+        if self._track is not None:
+            self._track._queue.put_nowait(None)
+
+    async def stop(self) -> None:
+        """End decoding; the track ends."""
+        await super().stop()
+        self.end_track()
+
+    def capture_wall_us(self, pts: int | None) -> int | None:
+        """The sender's clock (since 1900) at the capture of a frame that the track gave."""
+        if pts is None or self._first_timestamp is None:
+            return None
+        known = self._capture_times.get(pts)
+        return (
+            known if known is not None else self.core.capture_wall_us(pts + self._first_timestamp)
+        )
+
+    def _decode(self, frame: ReceivedFrame) -> _Decoded:
+        started_ns = time.perf_counter_ns()
+        picture, failed = None, False
+        try:
+            decoder = self._decoders.get(frame.codec)
+            if decoder is None:
+                decoder = self._decoders[frame.codec] = open_decoder(frame.codec)
+            self._decoding = frame.codec
+            picture = decoder.decode(frame.data)
+        except CodecpilotError as error:
+            logger.info("a frame could not be decoded: %s", error)
+            failed = True
+        decode_us = (time.perf_counter_ns() - started_ns) // 1000
+        return _Decoded(picture=picture, failed=failed, decode_us=decode_us)
+
+    def _decode_done(self, frame: ReceivedFrame, done: asyncio.Future[_Decoded]) -> None:
+        if done.cancelled():
+            return
+        if done.exception() is not None:
+            logger.error("a decoder failed", exc_info=done.exception())
+            result = _Decoded(picture=None, failed=True, decode_us=0)
+        else:
+            result = done.result()
+        shown = self.core.handle_decoded(
+            result.picture, failed=result.failed, decode_us=result.decode_us, now_us=now_us()
+        )
+        if shown is not None and result.picture is not None:
+            self._show(frame, result.picture)
+            self._emit("framedecoded", shown)
+        self.wake()
+
+    def _show(self, frame: ReceivedFrame, picture: Picture) -> None:
+        if self._first_timestamp is None:
+            self._first_timestamp = frame.rtp_timestamp
+        pts = frame.rtp_timestamp - self._first_timestamp
+        if frame.capture_wall_us is not None:
+            self._capture_times[pts] = frame.capture_wall_us
+            while len(self._capture_times) > MAX_CAPTURE_TIMES:
+                self._capture_times.popitem(last=False)
+        if self._track is None:
+            return
+        queue = self._track._queue
+        queue.put_nowait(frame_from_picture(picture, pts=pts, time_base=VIDEO_TIME_BASE))
+        while queue.qsize() > MAX_TRACK_FRAMES:
+            queue.get_nowait()
+            self.core.counters.framesDropped += 1

@@ -1,0 +1,208 @@
+"""Core counters as aiortc's statistics entries, under W3C webrtc-stats' names and units."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+
+from aiortc.rtcrtpreceiver import RTCRtpReceiver
+from aiortc.rtcrtpsender import RTCRtpSender
+from aiortc.stats import (
+    RTCInboundRtpStreamStats,
+    RTCOutboundRtpStreamStats,
+    RTCRemoteInboundRtpStreamStats,
+    RTCStats,
+)
+
+from ..messages import NegotiatedCodec
+from ..receiver import ReceiverCore
+from ..sender import SenderCore
+
+_US_PER_S = 1_000_000
+_CLOCK_RATE = 90_000
+
+
+@dataclass
+class RTCCodecStats(RTCStats):
+    """A codec in use (W3C webrtc-stats 8.2)."""
+
+    payloadType: int
+    mimeType: str
+    clockRate: int
+    transportId: str
+
+
+@dataclass
+class CallOutboundRtpStreamStats(RTCOutboundRtpStreamStats):
+    """Outgoing video; codec and the last four fields are ours. Times in seconds."""
+
+    mid: str
+    codecId: str
+    codec: str
+    encoderImplementation: str
+    targetBitrate: int
+    framesEncoded: int
+    framesSent: int
+    keyFramesEncoded: int
+    qpSum: int
+    totalEncodeTime: float
+    frameWidth: int
+    frameHeight: int
+    retransmittedPacketsSent: int
+    retransmittedBytesSent: int
+    nackCount: int
+    pliCount: int
+    firCount: int
+    framesCaptured: int
+    framesDropped: int
+    encodeTries: int
+    totalEncodeCpuTime: float
+
+
+@dataclass
+class CallInboundRtpStreamStats(RTCInboundRtpStreamStats):
+    """Incoming video; codec and the last three fields are ours. Times in seconds."""
+
+    codecId: str
+    codec: str
+    decoderImplementation: str
+    bytesReceived: int
+    headerBytesReceived: int
+    packetsDiscarded: int
+    retransmittedPacketsReceived: int
+    framesReceived: int
+    framesDecoded: int
+    keyFramesDecoded: int
+    framesDropped: int
+    freezeCount: int
+    totalFreezesDuration: float
+    totalDecodeTime: float
+    totalAssemblyTime: float
+    totalInterFrameDelay: float
+    frameWidth: int
+    frameHeight: int
+    nackCount: int
+    pliCount: int
+    packetsDuplicated: int
+    malformedPackets: int
+    undecodableFrames: int
+
+
+def outbound_stats(sender: RTCRtpSender, core: SenderCore, implementation: str) -> list[RTCStats]:
+    """The entries of a sender: outbound-rtp, its codec, and what the peer reported."""
+    c, identity = core.counters, core.settings.identity
+    transport_id = sender.transport._stats_id
+    codec = _codec_stats(core.codec, transport_id)
+    outbound = CallOutboundRtpStreamStats(
+        timestamp=codec.timestamp,
+        type="outbound-rtp",
+        id=f"outbound-rtp_{id(sender)}",
+        ssrc=identity.ssrc,
+        kind=sender.kind,
+        transportId=transport_id,
+        packetsSent=c.packetsSent,
+        bytesSent=c.bytesSent,
+        trackId=str(id(sender.track)),
+        mid=identity.mid or "",
+        codecId=codec.id,
+        codec=core.codec.codec,
+        encoderImplementation=implementation,
+        targetBitrate=core.target_bps,
+        framesEncoded=c.framesEncoded,
+        framesSent=c.framesSent,
+        keyFramesEncoded=c.keyFramesEncoded,
+        qpSum=c.qpSum,
+        totalEncodeTime=c.totalEncodeTimeUs / _US_PER_S,
+        frameWidth=c.frameWidth,
+        frameHeight=c.frameHeight,
+        retransmittedPacketsSent=c.retransmittedPacketsSent,
+        retransmittedBytesSent=c.retransmittedBytesSent,
+        nackCount=c.nackCount,
+        pliCount=c.pliCount,
+        firCount=c.firCount,
+        framesCaptured=c.framesCaptured,
+        framesDropped=c.framesDropped,
+        encodeTries=c.encodeTries,
+        totalEncodeCpuTime=c.totalEncodeCpuTimeUs / _US_PER_S,
+    )
+    entries: list[RTCStats] = [codec, outbound]
+    if c.roundTripTimeUs is not None:
+        entries.append(_remote_inbound(sender, core, codec.timestamp))
+    return entries
+
+
+def inbound_stats(
+    receiver: RTCRtpReceiver, core: ReceiverCore, implementation: str
+) -> list[RTCStats]:
+    """The entries of a receiver: inbound-rtp and its codec, once a packet has come."""
+    c = core.counters
+    if core.remote_ssrc is None or not c.packetsReceived:
+        return []
+    transport_id = receiver.transport._stats_id
+    codec = _codec_stats(core.codec, transport_id)
+    inbound = CallInboundRtpStreamStats(
+        timestamp=codec.timestamp,
+        type="inbound-rtp",
+        id=f"inbound-rtp_{id(receiver)}",
+        ssrc=core.remote_ssrc,
+        kind="video",
+        transportId=transport_id,
+        packetsReceived=c.packetsReceived,
+        packetsLost=c.packetsLost,
+        jitter=c.jitter,
+        codecId=codec.id,
+        codec=core.codec.codec,
+        decoderImplementation=implementation,
+        bytesReceived=c.bytesReceived,
+        headerBytesReceived=c.headerBytesReceived,
+        packetsDiscarded=c.packetsDiscarded,
+        retransmittedPacketsReceived=c.retransmittedPacketsReceived,
+        framesReceived=c.framesReceived,
+        framesDecoded=c.framesDecoded,
+        keyFramesDecoded=c.keyFramesDecoded,
+        framesDropped=c.framesDropped,
+        freezeCount=c.freezeCount,
+        totalFreezesDuration=c.totalFreezesDurationUs / _US_PER_S,
+        totalDecodeTime=c.totalDecodeTimeUs / _US_PER_S,
+        totalAssemblyTime=c.totalAssemblyTimeUs / _US_PER_S,
+        totalInterFrameDelay=c.totalInterFrameDelayUs / _US_PER_S,
+        frameWidth=c.frameWidth,
+        frameHeight=c.frameHeight,
+        nackCount=c.nackCount,
+        pliCount=c.pliCount,
+        packetsDuplicated=c.packetsDuplicated,
+        malformedPackets=c.malformedRtp,
+        undecodableFrames=c.undecodableFrames,
+    )
+    return [codec, inbound]
+
+
+def _codec_stats(codec: NegotiatedCodec, transport_id: str) -> RTCCodecStats:
+    return RTCCodecStats(
+        timestamp=datetime.datetime.now(datetime.UTC),
+        type="codec",
+        id=f"codec_{transport_id}_{codec.payload_type}",
+        payloadType=codec.payload_type,
+        mimeType=f"video/{codec.codec}",
+        clockRate=_CLOCK_RATE,
+        transportId=transport_id,
+    )
+
+
+def _remote_inbound(
+    sender: RTCRtpSender, core: SenderCore, timestamp: datetime.datetime
+) -> RTCRemoteInboundRtpStreamStats:
+    c = core.counters
+    return RTCRemoteInboundRtpStreamStats(
+        timestamp=timestamp,
+        type="remote-inbound-rtp",
+        id=f"remote-inbound-rtp_{id(sender)}",
+        ssrc=core.settings.identity.ssrc,
+        kind=sender.kind,
+        transportId=sender.transport._stats_id,
+        packetsReceived=c.packetsSent - c.remotePacketsLost,
+        packetsLost=c.remotePacketsLost,
+        jitter=c.remoteJitter,
+        roundTripTime=(c.roundTripTimeUs or 0) / _US_PER_S,
+        fractionLost=c.remoteFractionLost / 256,
+    )

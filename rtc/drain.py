@@ -1,0 +1,48 @@
+"""What a driver does after each call into a core; the live call and the simulator use the same functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .encoder_session import EncodeJob
+from .messages import ReceivedFrame
+from .receiver import ReceiverCore
+from .sender import SenderCore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SenderOutput:
+    """What a sender wants done now, and when it wants to be asked again at the latest."""
+
+    job: EncodeJob | None
+    rtp: list[bytes]
+    rtcp: list[bytes]
+    wake_us: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReceiverOutput:
+    """What a receiver wants done now, and when it wants to be asked again at the latest."""
+
+    frame: ReceivedFrame | None
+    rtcp: list[bytes]
+    wake_us: int | None
+
+
+def drain_sender(core: SenderCore, *, now_us: int) -> SenderOutput:
+    """Everything that a sender has ready."""
+    return SenderOutput(
+        job=core.poll_encode(now_us=now_us),
+        rtp=[packet.serialize() for packet in core.poll_packets(now_us=now_us)],
+        rtcp=core.poll_rtcp(now_us=now_us),
+        wake_us=core.poll_timeout(),
+    )
+
+
+def drain_receiver(core: ReceiverCore, *, now_us: int) -> ReceiverOutput:
+    """Everything that a receiver has ready."""
+    return ReceiverOutput(
+        frame=core.poll_decode(),
+        rtcp=core.poll_rtcp(now_us=now_us),
+        wake_us=core.poll_timeout(),
+    )

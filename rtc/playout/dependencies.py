@@ -1,0 +1,97 @@
+"""Which whole frames may be decoded now.
+
+dav1d decodes a frame whose reference was lost without an error, into garbage: only dependency information tells
+that it must not be decoded. With a dependency descriptor (AV1 RTP specification, appendix A) a frame may be
+decoded once each frame it names was; without one, only when it follows the last decoded frame without a gap.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+
+from ..messages import ReceivedFrame
+
+# AV1 RTP specification A.8.2: a frame's fdiff is at most 4096, so no older frame can be named.
+HISTORY_FRAMES = 4096
+# ours: two seconds at 30 fps of frames that wait for a missing one; beyond that only a key frame helps.
+MAX_WAITING = 64
+
+
+class DecodeOrder:
+    """Holds whole frames and gives them out in order, each only when what it depends on was decoded."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[int, ReceivedFrame] = {}
+        self._decoded: OrderedDict[int, None] = OrderedDict()
+        self._last_sequence: int | None = None
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    @property
+    def started(self) -> bool:
+        """Whether any frame was decoded yet."""
+        return self._last_sequence is not None
+
+    @property
+    def last_sequence(self) -> int | None:
+        """The last sequence number of the last frame given to the decoder."""
+        return self._last_sequence
+
+    def insert(self, frame: ReceivedFrame) -> bool:
+        """Keep a frame until it may be decoded; False when the decoder has passed it already."""
+        if self._last_sequence is not None and frame.first_sequence <= self._last_sequence:
+            return False
+        self._waiting[frame.first_sequence] = frame
+        return True
+
+    @property
+    def overflowing(self) -> bool:
+        """Whether so many frames wait that only a key frame helps."""
+        return len(self._waiting) > MAX_WAITING
+
+    def next_frame(self, previous_of: Callable[[int], int]) -> ReceivedFrame | None:
+        """The oldest frame that may be decoded now.
+
+        previous_of gives the sequence number before another, padding passed over.
+        """
+        for first in sorted(self._waiting):
+            if self._decodable(self._waiting[first], previous_of):
+                return self._waiting[first]
+        return None
+
+    def taken(self, frame: ReceivedFrame) -> int:
+        """Note that a frame goes to the decoder; older ones are abandoned, and counted."""
+        stale = [s for s in self._waiting if s <= frame.first_sequence]
+        for s in stale:
+            del self._waiting[s]
+        self._last_sequence = frame.last_sequence
+        return len(stale) - 1
+
+    def decoded(self, frame: ReceivedFrame) -> None:
+        """Note that the decoder took it: others may depend on it now, after a key frame on it alone."""
+        if frame.key:
+            self._decoded.clear()
+        self._decoded[frame.frame_id] = None
+        while len(self._decoded) > HISTORY_FRAMES:
+            self._decoded.popitem(last=False)
+
+    def failed(self) -> None:
+        """Note that the decoder refused a frame: what it holds is unknown until a key frame."""
+        self._decoded.clear()
+
+    def clear_waiting(self) -> int:
+        """Drop every waiting frame; returns how many."""
+        count = len(self._waiting)
+        self._waiting.clear()
+        return count
+
+    def _decodable(self, frame: ReceivedFrame, previous_of: Callable[[int], int]) -> bool:
+        if frame.key:
+            return True
+        if not self._decoded:
+            return False
+        if frame.dependencies is None:
+            return previous_of(frame.first_sequence) == self._last_sequence
+        return all(dependency in self._decoded for dependency in frame.dependencies)

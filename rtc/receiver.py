@@ -1,0 +1,287 @@
+"""The receiving side of a video stream, sans-I/O: packets and reports in, decodable frames and feedback out.
+
+Nothing here reads a clock, sleeps or opens a socket; every call carries now_us. After each call the driver drains
+poll_decode(), poll_rtcp() and poll_timeout().
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from ..codecs.errors import RemoteError
+from ..codecs.types import Picture
+from .key_requests import KeyRequests
+from .messages import DecodedFrame, NegotiatedCodec, ReceivedFrame
+from .packet_reader import PacketReader, Padding
+from .playout.dependencies import MAX_WAITING, DecodeOrder
+from .playout.freezes import FreezeDetector
+from .playout.packet_buffer import MediaPacket, PacketBuffer
+from .reception import CLOCK_RATE, Reception
+from .resilience.nack import DEFAULT_RTT_US, NackTracker
+from .rtp.dependency_descriptor import MissingStructure
+from .rtp.extensions import ExtensionMap, us_from_ntp
+from .rtp.packet import RtpPacket, parse_rtp
+from .rtp.rtcp import (
+    Nack,
+    PictureLossIndication,
+    ReceiverReport,
+    RtcpMessage,
+    SenderReport,
+    serialize_rtcp,
+)
+from .stats import InboundCounters
+
+# RFC 3550 6.2 asks for about 5 s at these rates; libwebrtc's video interval is 1 s, halved to one and a half at random.
+REPORT_INTERVAL_US = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReceiverSettings:
+    """What signalling agreed on. ssrc is the one our own RTCP is sent from.
+
+    remote_ssrc and remote_rtx_ssrc may be None: then the first packet of each kind tells.
+    """
+
+    ssrc: int
+    codecs: tuple[NegotiatedCodec, ...]
+    extensions: ExtensionMap
+    remote_ssrc: int | None = None
+    remote_rtx_ssrc: int | None = None
+
+
+class ReceiverCore:
+    """Reorders, assembles and releases frames in decodable order; asks for what is missing."""
+
+    _reception: Reception | None
+    _decoding: ReceivedFrame | None
+    _undescribed: list[list[MediaPacket]]
+
+    def __init__(self, *, settings: ReceiverSettings, rng: random.Random, now_us: int) -> None:
+        self.settings = settings
+        self.counters = InboundCounters()
+        self.freezes = FreezeDetector()
+        self._rng = rng
+        self.codec = settings.codecs[0]
+        """The codec that came last."""
+        self._rtt_us = DEFAULT_RTT_US
+        self._next_report_us = self._report_time(now_us)
+        self._sender_report: SenderReport | None = None
+        self._begin(settings.remote_ssrc)
+
+    @property
+    def remote_ssrc(self) -> int | None:
+        """The media source, once it is known."""
+        return self._remote_ssrc
+
+    def set_rtt(self, rtt_us: int) -> None:
+        """Tell the path's round-trip time, which a receiver alone cannot measure."""
+        self._rtt_us = rtt_us
+
+    def handle_rtp(self, data: bytes, *, now_us: int) -> None:
+        """Take one RTP packet; what cannot be read is counted and dropped."""
+        try:
+            packet = parse_rtp(data)
+            self.counters.headerBytesReceived += len(data) - len(packet.payload)
+            self._take(packet, now_us=now_us)
+        except RemoteError:
+            self.counters.malformedRtp += 1
+
+    def handle_rtcp(self, message: RtcpMessage, *, now_us: int) -> None:
+        """Take one RTCP message that concerns the source."""
+        if isinstance(message, SenderReport) and message.ssrc == self._remote_ssrc:
+            self._sender_report = message
+            if self._reception is not None:
+                self._reception.sender_report(ntp_timestamp=message.ntp_timestamp, now_us=now_us)
+
+    def poll_decode(self) -> ReceivedFrame | None:
+        """The next frame for the decoder; None while one is there already.
+
+        The frame's result comes back through handle_decoded().
+        """
+        if self._decoding is not None:
+            return None
+        frame = self._order.next_frame(self._buffer.previous_of)
+        if frame is None:
+            return None
+        self.counters.framesDropped += self._order.taken(frame)
+        self._buffer.discard_through(frame.last_sequence)
+        self._nacks.discard_through(frame.last_sequence)
+        self._key_requests.progressed(key=frame.key)
+        self._decoding = frame
+        return frame
+
+    def handle_decoded(
+        self, picture: Picture | None, *, failed: bool, decode_us: int, now_us: int
+    ) -> DecodedFrame | None:
+        """Take the decoder's answer to the frame it was given last.
+
+        picture is None when the frame shows none or failed; the result describes a shown picture.
+        """
+        frame, self._decoding = self._decoding, None
+        if frame is None:
+            return None
+        self.counters.totalDecodeTimeUs += decode_us
+        if failed:
+            self.counters.undecodableFrames += 1
+            self._order.failed()
+            self._key_requests.require()
+            return None
+        self._order.decoded(frame)
+        self._note_waiting(now_us)
+        if picture is None:
+            return None
+        self._count_shown(frame, picture, now_us)
+        return DecodedFrame(
+            frame_id=frame.frame_id,
+            codec=frame.codec,
+            key=frame.key,
+            width=picture.width,
+            height=picture.height,
+            decode_us=decode_us,
+            capture_wall_us=frame.capture_wall_us,
+            decoded_us=now_us,
+        )
+
+    def poll_rtcp(self, *, now_us: int) -> list[bytes]:
+        """RTCP packets that are due."""
+        if self._remote_ssrc is None or self._reception is None:
+            return []
+        messages: list[RtcpMessage] = []
+        if now_us >= self._next_report_us:
+            self._next_report_us = self._report_time(now_us)
+            block = self._reception.report(now_us=now_us)
+            messages.append(ReceiverReport(ssrc=self.settings.ssrc, reports=(block,)))
+        if lost := self._nacks.poll(now_us=now_us, rtt_us=self._rtt_us):
+            self.counters.nackCount += 1
+            numbers = tuple(s & 0xFFFF for s in lost)
+            messages.append(
+                Nack(sender_ssrc=self.settings.ssrc, media_ssrc=self._remote_ssrc, lost=numbers)
+            )
+        if self._key_requests.poll(now_us=now_us, rtt_us=self._rtt_us):
+            self.counters.pliCount += 1
+            messages.append(
+                PictureLossIndication(sender_ssrc=self.settings.ssrc, media_ssrc=self._remote_ssrc)
+            )
+        return [serialize_rtcp(messages)] if messages else []
+
+    def poll_timeout(self) -> int | None:
+        """When something is due if nothing arrives; None before the first packet."""
+        if self._reception is None:
+            return None
+        times = (self._nacks.poll_timeout(), self._key_requests.poll_timeout(rtt_us=self._rtt_us))
+        return min((t for t in times if t is not None), default=self._next_report_us)
+
+    def capture_wall_us(self, rtp_timestamp: int) -> int | None:
+        """The sender's wall clock at an unwrapped RTP timestamp, by its last report."""
+        report = self._sender_report
+        if report is None:
+            return None
+        behind = ((rtp_timestamp - report.rtp_timestamp + 0x80000000) & 0xFFFFFFFF) - 0x80000000
+        return us_from_ntp(report.ntp_timestamp) + behind * 1_000_000 // CLOCK_RATE
+
+    def _begin(self, ssrc: int | None) -> None:
+        """Start on a source; a new SSRC shares nothing with the one before."""
+        self._remote_ssrc = ssrc
+        self._reception = None
+        self._reader = PacketReader(
+            codecs=self.settings.codecs, extensions=self.settings.extensions
+        )
+        self._buffer = PacketBuffer()
+        self._order = DecodeOrder()
+        self._nacks = NackTracker()
+        self._key_requests = KeyRequests()
+        self._decoding = None
+        self._undescribed = []
+
+    def _take(self, packet: RtpPacket, *, now_us: int) -> None:
+        retransmission = self._reader.is_retransmission(packet)
+        if retransmission and self._remote_ssrc is not None:
+            original = self._reader.original(packet, ssrc=self._remote_ssrc)
+            if original is None:
+                return
+            packet = original
+        if not self._reader.is_media(packet) or not self._accept_source(packet.ssrc):
+            self.counters.packetsDiscarded += 1
+            return
+        media = self._reader.read(packet, now_us=now_us)
+        self._count_packet(packet, retransmission=retransmission)
+        if not retransmission:
+            self._measure(media.sequence, packet, now_us=now_us)
+        self._nacks.received(media.sequence, now_us=now_us)
+        self._insert(media)
+        self._note_waiting(now_us)
+
+    def _accept_source(self, ssrc: int) -> bool:
+        told = self.settings.remote_ssrc is not None
+        if self._remote_ssrc is None or (not told and ssrc != self._remote_ssrc):
+            self._begin(ssrc)
+        return ssrc == self._remote_ssrc
+
+    def _count_packet(self, packet: RtpPacket, *, retransmission: bool) -> None:
+        self.counters.packetsReceived += 1
+        self.counters.retransmittedPacketsReceived += retransmission
+        self.counters.bytesReceived += len(packet.payload)
+
+    def _measure(self, sequence: int, packet: RtpPacket, *, now_us: int) -> None:
+        if self._reception is None:
+            self._reception = Reception(ssrc=packet.ssrc)
+        reception = self._reception
+        reception.packet(sequence=sequence, timestamp=packet.timestamp, now_us=now_us)
+        self.counters.packetsLost = reception.packets_lost
+        self.counters.jitter = reception.jitter
+
+    def _insert(self, media: MediaPacket | Padding) -> None:
+        if isinstance(media, Padding):
+            packets = self._buffer.insert_padding(media.sequence)
+        else:
+            self.counters.packetsDuplicated += self._buffer.has(media.sequence)
+            packets = self._buffer.insert(media)
+        while packets is not None:
+            self._assemble(packets)
+            packets = self._buffer.next_frame(packets[-1].sequence)
+
+    def _assemble(self, packets: list[MediaPacket]) -> None:
+        try:
+            frame = self._reader.assemble(packets)
+        except MissingStructure:
+            # The structure may still come with a retransmission of the key frame's first packet.
+            self._undescribed = [*self._undescribed, packets][-MAX_WAITING:]
+            self._key_requests.blocked(now_us=packets[-1].arrival_us)
+            return
+        except RemoteError:
+            self.counters.malformedRtp += 1
+            self._key_requests.require()
+            return
+        self.codec = self._reader.codec(packets[0])
+        self.counters.framesReceived += 1
+        self.counters.totalAssemblyTimeUs += frame.complete_us - frame.first_us
+        if not self._order.insert(frame):
+            self.counters.framesDropped += 1
+        if self._order.overflowing:
+            self.counters.framesDropped += self._order.clear_waiting()
+            self._key_requests.require()
+        if frame.key and self._undescribed:
+            held, self._undescribed = self._undescribed, []
+            for later in held:
+                self._assemble(later)
+
+    def _note_waiting(self, now_us: int) -> None:
+        """Tell the key-frame requests whether the decoder waits for something that is missing."""
+        if self._decoding is not None or self._order.next_frame(self._buffer.previous_of):
+            return
+        if len(self._order) or len(self._buffer) or self._nacks.missing:
+            self._key_requests.blocked(now_us=now_us)
+
+    def _count_shown(self, frame: ReceivedFrame, picture: Picture, now_us: int) -> None:
+        counters = self.counters
+        counters.framesDecoded += 1
+        counters.keyFramesDecoded += frame.key
+        counters.frameWidth, counters.frameHeight = picture.width, picture.height
+        self.freezes.shown(now_us)
+        counters.freezeCount = self.freezes.count
+        counters.totalFreezesDurationUs = self.freezes.total_us
+
+    def _report_time(self, now_us: int) -> int:
+        # RFC 3550 6.2: the interval varies over half to one and a half times its mean.
+        return now_us + int(REPORT_INTERVAL_US * (0.5 + self._rng.random()))

@@ -1,0 +1,1 @@
+"""How loss is survived: NACK now; layers, FEC and long-term references with it."""

@@ -1,0 +1,66 @@
+"""Which lost packets to ask for again, and when (RFC 4585 6.2.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# ours: a packet overtaken on the way is rarely more than this late, and asking costs a packet.
+REORDER_US = 5_000
+# libwebrtc NackRequester: kDefaultRttMs, kMaxNackRetries, kMaxNackPackets.
+DEFAULT_RTT_US = 100_000
+MAX_TRIES = 10
+MAX_MISSING = 1000
+
+
+@dataclass(slots=True)
+class _Missing:
+    next_us: int
+    tries: int = 0
+
+
+class NackTracker:
+    """Numbers that are missing between those received; each asked for once per round-trip time."""
+
+    def __init__(self) -> None:
+        self._missing: dict[int, _Missing] = {}
+        self._highest: int | None = None
+        self._floor = -1
+
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """Numbers that are still awaited, ascending."""
+        return tuple(sorted(self._missing))
+
+    def received(self, sequence: int, *, now_us: int) -> None:
+        """Note a packet, original or retransmitted; opens a gap up to it or closes one."""
+        if self._highest is None or sequence > self._highest:
+            if self._highest is not None:
+                first = max(self._highest + 1, sequence - MAX_MISSING, self._floor + 1)
+                for lost in range(first, sequence):
+                    self._missing[lost] = _Missing(next_us=now_us + REORDER_US)
+            self._highest = sequence
+        else:
+            self._missing.pop(sequence, None)
+        while len(self._missing) > MAX_MISSING:
+            del self._missing[next(iter(self._missing))]
+
+    def discard_through(self, sequence: int) -> None:
+        """Stop asking for anything up to a number: it could not be shown any more."""
+        self._floor = max(self._floor, sequence)
+        for lost in [s for s in self._missing if s <= sequence]:
+            del self._missing[lost]
+
+    def poll(self, *, now_us: int, rtt_us: int | None) -> tuple[int, ...]:
+        """Numbers to ask for now, ascending; those asked for too often are given up."""
+        due = sorted(s for s, m in self._missing.items() if m.next_us <= now_us)
+        for sequence in due:
+            entry = self._missing[sequence]
+            entry.tries += 1
+            entry.next_us = now_us + (rtt_us if rtt_us is not None else DEFAULT_RTT_US)
+            if entry.tries >= MAX_TRIES:
+                del self._missing[sequence]
+        return tuple(due)
+
+    def poll_timeout(self) -> int | None:
+        """When poll() next has something to ask for."""
+        return min((m.next_us for m in self._missing.values()), default=None)

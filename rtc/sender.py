@@ -1,0 +1,287 @@
+"""The sending side of a video stream, sans-I/O: pictures and feedback in, encode jobs and packets out.
+
+Nothing here reads a clock, sleeps or opens a socket; every call carries now_us. After each call the driver drains
+poll_encode(), poll_packets(), poll_rtcp() and poll_timeout().
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from ..codecs.errors import LocalError
+from ..codecs.types import Codec, Content, EncodedFrame, Picture
+from .encode_loop import Skipped
+from .encoder_session import EncodeJob
+from .messages import NegotiatedCodec
+from .outgoing_stream import OutgoingStream, StreamIdentity
+from .resilience.nack import DEFAULT_RTT_US
+from .rtp.extensions import ExtensionMap, ntp_from_us
+from .rtp.packet import RtpPacket
+from .rtp.rtcp import (
+    Bye,
+    FullIntraRequest,
+    Nack,
+    PictureLossIndication,
+    ReceiverEstimatedMaximumBitrate,
+    ReceiverReport,
+    ReportBlock,
+    RtcpMessage,
+    SenderReport,
+    SourceDescription,
+    serialize_rtcp,
+)
+from .stats import OutboundCounters
+
+# libwebrtc's video RTCP interval; RFC 3550 6.2 varies it over half to one and a half times.
+REPORT_INTERVAL_US = 1_000_000
+# RFC 3550 leaves the smoothing open; aiortc's and RFC 6298's older samples weigh 7/8.
+RTT_WEIGHT = 8
+# ours: the periodic higher-quality frame, a second apart as the design's budget assumes.
+LTR_INTERVAL_US = 1_000_000
+# ours: a REMB below this starves the call rather than steering it.
+MIN_TARGET_BPS = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SenderSettings:
+    """What signalling agreed on and the application set. codecs[0] is where the stream begins."""
+
+    identity: StreamIdentity
+    cname: str
+    codecs: tuple[NegotiatedCodec, ...]
+    extensions: ExtensionMap
+    target_bps: int
+    preset: str = "default"
+    content: Content = Content.CAMERA
+
+    def __post_init__(self) -> None:
+        if not self.codecs:
+            raise LocalError("at least one codec is needed")
+        if self.target_bps < MIN_TARGET_BPS:
+            raise LocalError(f"target_bps {self.target_bps} is below {MIN_TARGET_BPS}")
+
+
+class SenderCore:
+    """Takes the newest picture when the encoder is free, and answers what the receiver asks for."""
+
+    def __init__(
+        self, *, settings: SenderSettings, rng: random.Random, now_us: int, wall_offset_us: int
+    ) -> None:
+        """wall_offset_us is the wall clock (since 1900, as NTP counts) less the now_us clock."""
+        self.settings = settings
+        self.counters = OutboundCounters(targetBitrate=settings.target_bps)
+        self.codec = settings.codecs[0]
+        self._stream = OutgoingStream(
+            identity=settings.identity,
+            extensions=settings.extensions,
+            wall_offset_us=wall_offset_us,
+        )
+        self._rng = rng
+        self._wall_offset_us = wall_offset_us
+        self._max_bps = settings.target_bps
+        self._remb_bps: int | None = None
+        self._pending: Picture | None = None
+        self._encoding: EncodeJob | None = None
+        self._next_frame_id = 0
+        self._key_wanted = True
+        self._key_sent_us: int | None = None
+        self._last_ltr_us: int | None = None
+        self._last_fir: int | None = None
+        self._next_report_us = self._report_time(now_us)
+        self._reports: dict[int, int] = {}
+        self._rtt_us: int | None = None
+
+    @property
+    def target_bps(self) -> int:
+        """The rate that the encoder is asked to hold."""
+        limit = self._max_bps if self._remb_bps is None else min(self._max_bps, self._remb_bps)
+        return max(limit, MIN_TARGET_BPS)
+
+    @property
+    def rtt_us(self) -> int | None:
+        """Smoothed round-trip time by RTCP, None before the first report."""
+        return self._rtt_us
+
+    def set_target(self, target_bps: int) -> None:
+        """Set the application's rate; a receiver's REMB may hold it lower."""
+        if target_bps < MIN_TARGET_BPS:
+            raise LocalError(f"target_bps {target_bps} is below {MIN_TARGET_BPS}")
+        self._max_bps = target_bps
+        self.counters.targetBitrate = self.target_bps
+
+    def set_codec(self, codec: Codec) -> None:
+        """Go on with another negotiated codec from the next picture, which is a key frame."""
+        for negotiated in self.settings.codecs:
+            if negotiated.codec is codec:
+                self.codec = negotiated
+                return
+        names = ", ".join(c.codec for c in self.settings.codecs)
+        raise LocalError(f"{codec} was not negotiated, only {names}")
+
+    def request_key(self) -> None:
+        """Make the next picture a key frame."""
+        self._key_wanted = True
+
+    def handle_picture(self, picture: Picture) -> None:
+        """Take a captured picture; one that still waits for the encoder is dropped for it."""
+        self.counters.framesCaptured += 1
+        if self._pending is not None:
+            self.counters.framesDropped += 1
+        self._pending = picture
+
+    def poll_encode(self, *, now_us: int) -> EncodeJob | None:
+        """A job for the worker; None when there is no picture or the encoder is busy.
+
+        The job's result comes back through handle_encoded().
+        """
+        if self._pending is None or self._encoding is not None:
+            return None
+        picture, self._pending = self._pending, None
+        due = self._last_ltr_us is None or now_us - self._last_ltr_us >= LTR_INTERVAL_US
+        self._encoding = EncodeJob(
+            picture=picture,
+            codec=self.codec.codec,
+            frame_id=self._next_frame_id,
+            key=self._key_wanted,
+            ltr=due and not self._key_wanted,
+            target_bps=self.target_bps,
+            preset=self.settings.preset,
+            content=self.settings.content,
+            now_us=now_us,
+        )
+        return self._encoding
+
+    def handle_encoded(self, result: EncodedFrame | Skipped | None, *, now_us: int) -> None:
+        """Take the result of the job given last; None when the encoder failed on it."""
+        job, self._encoding = self._encoding, None
+        if job is None:
+            return
+        if not isinstance(result, EncodedFrame):
+            self.counters.framesDropped += 1
+            self._count_skipped(result)
+            return
+        self._next_frame_id += 1
+        if result.key:
+            self._key_wanted, self._key_sent_us = False, now_us
+        if result.key or job.ltr:
+            self._last_ltr_us = now_us
+        self._count_encoded(result)
+        codec = next(c for c in self.settings.codecs if c.codec is result.codec)
+        self._stream.add_frame(result, codec=codec)
+
+    def handle_rtcp(self, message: RtcpMessage, *, now_us: int) -> None:
+        """Take one RTCP message that concerns the stream; others are ignored."""
+        ssrc = self.settings.identity.ssrc
+        if isinstance(message, SenderReport | ReceiverReport):
+            for report in message.reports:
+                if report.ssrc == ssrc:
+                    self._handle_report(report, now_us=now_us)
+        elif isinstance(message, Nack) and message.media_ssrc == ssrc:
+            self._handle_nack(message, now_us=now_us)
+        elif isinstance(message, PictureLossIndication) and message.media_ssrc == ssrc:
+            self.counters.pliCount += 1
+            self._handle_key_request(now_us)
+        elif isinstance(message, FullIntraRequest):
+            self._handle_fir(message, ssrc=ssrc, now_us=now_us)
+        elif isinstance(message, ReceiverEstimatedMaximumBitrate) and ssrc in message.ssrcs:
+            self._remb_bps = message.bitrate_bps
+            self.counters.targetBitrate = self.target_bps
+
+    def poll_packets(self, *, now_us: int) -> list[RtpPacket]:
+        """Packets to send now."""
+        packets = self._stream.poll(now_us=now_us)
+        for packet in packets:
+            self.counters.packetsSent += 1
+            self.counters.bytesSent += len(packet.payload)
+            self.counters.framesSent += packet.marker and packet.ssrc == self.settings.identity.ssrc
+        return packets
+
+    def poll_rtcp(self, *, now_us: int) -> list[bytes]:
+        """RTCP packets that are due: a sender report once media was sent."""
+        if now_us < self._next_report_us:
+            return []
+        self._next_report_us = self._report_time(now_us)
+        if not self.counters.packetsSent:
+            return []
+        ntp = ntp_from_us(now_us + self._wall_offset_us)
+        # Three reports may be under way before an answer to the first one comes.
+        self._reports[(ntp >> 16) & 0xFFFFFFFF] = now_us
+        while len(self._reports) > 3:
+            del self._reports[next(iter(self._reports))]
+        report = SenderReport(
+            ssrc=self.settings.identity.ssrc,
+            ntp_timestamp=ntp,
+            rtp_timestamp=self._stream.timestamp(now_us),
+            packet_count=self.counters.packetsSent & 0xFFFFFFFF,
+            octet_count=self.counters.bytesSent & 0xFFFFFFFF,
+        )
+        name = SourceDescription(ssrc=self.settings.identity.ssrc, cname=self.settings.cname)
+        return [serialize_rtcp([report, name])]
+
+    def poll_timeout(self) -> int:
+        """When something is due if nothing else happens."""
+        return self._next_report_us
+
+    def bye(self) -> bytes:
+        """The RTCP packet that ends the stream."""
+        return serialize_rtcp([Bye(ssrcs=(self.settings.identity.ssrc,))])
+
+    def _handle_report(self, report: ReportBlock, *, now_us: int) -> None:
+        counters = self.counters
+        counters.remotePacketsLost = report.packets_lost
+        counters.remoteFractionLost = report.fraction_lost
+        counters.remoteJitter = report.jitter
+        sent_us = self._reports.get(report.last_sr)
+        if sent_us is None:
+            return
+        sample_us = now_us - sent_us - (report.delay_since_last_sr * 1_000_000 >> 16)
+        if sample_us < 0:
+            return
+        old = self._rtt_us
+        self._rtt_us = sample_us if old is None else old + (sample_us - old) // RTT_WEIGHT
+        counters.roundTripTimeUs = self._rtt_us
+
+    def _handle_nack(self, message: Nack, *, now_us: int) -> None:
+        self.counters.nackCount += 1
+        packets, size = self._stream.retransmit(
+            message.lost,
+            codecs=self.settings.codecs,
+            now_us=now_us,
+            rtt_us=self._rtt_us if self._rtt_us is not None else DEFAULT_RTT_US,
+        )
+        self.counters.retransmittedPacketsSent += packets
+        self.counters.retransmittedBytesSent += size
+
+    def _handle_key_request(self, now_us: int) -> None:
+        """Requests that crossed a key frame on its way are answered by that one."""
+        rtt_us = self._rtt_us if self._rtt_us is not None else DEFAULT_RTT_US
+        if self._key_sent_us is None or now_us - self._key_sent_us >= rtt_us:
+            self._key_wanted = True
+
+    def _handle_fir(self, message: FullIntraRequest, *, ssrc: int, now_us: int) -> None:
+        # RFC 5104 4.3.1.1: a repeated sequence number is the same request.
+        for media_ssrc, number in message.requests:
+            if media_ssrc == ssrc and number != self._last_fir:
+                self._last_fir = number
+                self.counters.firCount += 1
+                self._handle_key_request(now_us)
+
+    def _count_skipped(self, skipped: Skipped | None) -> None:
+        if skipped is not None:
+            self.counters.encodeTries += skipped.tries
+            self.counters.totalEncodeTimeUs += skipped.encode_us
+            self.counters.totalEncodeCpuTimeUs += skipped.encode_cpu_us
+
+    def _count_encoded(self, frame: EncodedFrame) -> None:
+        counters = self.counters
+        counters.framesEncoded += 1
+        counters.keyFramesEncoded += frame.key
+        counters.encodeTries += frame.tries
+        counters.qpSum += frame.quantizer
+        counters.totalEncodeTimeUs += frame.encode_us
+        counters.totalEncodeCpuTimeUs += frame.encode_cpu_us
+        counters.frameWidth, counters.frameHeight = frame.width, frame.height
+
+    def _report_time(self, now_us: int) -> int:
+        return now_us + int(REPORT_INTERVAL_US * (0.5 + self._rng.random()))
