@@ -111,12 +111,12 @@ def abs_send_time(now_us: int) -> int:
 
 
 def ntp_from_us(time_us: int) -> int:
-    """Microseconds since 1900 (or any epoch both sides share) as UQ32.32."""
+    """Microseconds since 1900, as NTP counts, in UQ32.32. The seconds wrap after 136 years."""
     return (time_us << _NTP_FRACTION_BITS) // _US_PER_S & 0xFFFFFFFFFFFFFFFF
 
 
 def us_from_ntp(ntp_timestamp: int) -> int:
-    """UQ32.32 seconds as the nearest microsecond."""
+    """The microsecond since 1900 that is nearest to a UQ32.32 time."""
     return (ntp_timestamp * _US_PER_S + (1 << 31)) >> _NTP_FRACTION_BITS
 
 
