@@ -12,7 +12,7 @@ from .playout.packet_buffer import MediaPacket
 from .rtp.av1_payload import assemble_av1, is_av1_key_start
 from .rtp.dependency_descriptor import DependencyDescriptorReader
 from .rtp.extensions import ExtensionMap, us_from_ntp
-from .rtp.h264_payload import assemble_h264, is_h264_key
+from .rtp.h264_payload import assemble_h264, is_h264_key, is_h264_sequence_start
 from .rtp.packet import RtpPacket, unwrap_rtx
 from .rtp.unwrap import Unwrapper
 
@@ -69,9 +69,8 @@ class PacketReader:
             payload_type=packet.payload_type,
             marker=packet.marker,
             payload=packet.payload,
-            starts_key=_starts_key(codec, packet.payload),
-            # AV1 RTP specification A.8.1: start_of_frame is the descriptor's first bit.
-            starts_frame=bool(descriptor[0] & 0x80) if descriptor else None,
+            of_key=_of_key(codec, packet.payload),
+            starts_frame=_starts_frame(codec, packet.payload, descriptor),
             descriptor=descriptor,
             capture_wall_us=None if capture is None else us_from_ntp(capture.ntp_timestamp),
             arrival_us=now_us,
@@ -97,7 +96,7 @@ class PacketReader:
         return ReceivedFrame(
             data=assemble_av1(payloads) if codec is Codec.AV1 else assemble_h264(payloads),
             codec=codec,
-            key=first.starts_key if dependencies is None else not dependencies,
+            key=any(p.of_key for p in packets) if dependencies is None else not dependencies,
             frame_id=frame_id,
             temporal_id=0 if description is None else description.temporal_id,
             dependencies=dependencies,
@@ -110,5 +109,13 @@ class PacketReader:
         )
 
 
-def _starts_key(codec: Codec, payload: bytes) -> bool:
+def _of_key(codec: Codec, payload: bytes) -> bool:
     return is_av1_key_start(payload) if codec is Codec.AV1 else is_h264_key(payload)
+
+
+def _starts_frame(codec: Codec, payload: bytes, descriptor: bytes | None) -> bool | None:
+    if descriptor:
+        # AV1 RTP specification A.8.1: start_of_frame is the descriptor's first bit.
+        return bool(descriptor[0] & 0x80)
+    starts = is_av1_key_start(payload) if codec is Codec.AV1 else is_h264_sequence_start(payload)
+    return True if starts else None

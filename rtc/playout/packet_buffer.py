@@ -17,7 +17,8 @@ MAX_PACKETS = 2048
 class MediaPacket:
     """A media packet with its sequence number and timestamp unwrapped; payload is not empty.
 
-    starts_frame and descriptor come from the dependency descriptor and are None without one.
+    starts_frame is None where neither the dependency descriptor nor the payload tells it. of_key
+    tells that the payload can only be a key frame's.
     """
 
     sequence: int
@@ -25,7 +26,7 @@ class MediaPacket:
     payload_type: int
     marker: bool
     payload: bytes
-    starts_key: bool
+    of_key: bool
     starts_frame: bool | None
     descriptor: bytes | None
     capture_wall_us: int | None
@@ -122,8 +123,6 @@ class PacketBuffer:
     def _begins_frame(self, packet: MediaPacket) -> bool:
         if packet.starts_frame is not None:
             return packet.starts_frame
-        if packet.starts_key:
-            return True
         before = self.previous_of(packet.sequence)
         if before in self._ends:
             return True

@@ -71,22 +71,29 @@ def assemble_h264(payloads: Sequence[bytes]) -> bytes:
 
 
 def is_h264_key(payload: bytes) -> bool:
-    """Whether a payload begins a key frame: it holds an SPS, or an IDR slice or its beginning."""
+    """Whether a payload is of a key frame: it holds an SPS, or an IDR slice or its beginning."""
+    return not _types_begun(payload).isdisjoint((NalType.IDR, NalType.SPS))
+
+
+def is_h264_sequence_start(payload: bytes) -> bool:
+    """Whether a payload begins a coded video sequence, and so an access unit: it holds an SPS."""
+    return NalType.SPS in _types_begun(payload)
+
+
+def _types_begun(payload: bytes) -> frozenset[int]:
+    """Types of the NAL units that begin in a payload; none for one that cannot be read."""
     if not payload:
-        return False
+        return frozenset()
     nal_type = payload[0] & _NAL_TYPE_MASK
     if nal_type == NalType.STAP_A:
         try:
-            return any(_begins_key(unit[0]) for unit in _read_stap(payload))
+            return frozenset(unit[0] & _NAL_TYPE_MASK for unit in _read_stap(payload))
         except RemoteError:
-            return False
+            return frozenset()
     if nal_type == NalType.FU_A:
-        return len(payload) > 1 and bool(payload[1] & _FU_START) and _begins_key(payload[1])
-    return _begins_key(payload[0])
-
-
-def _begins_key(header: int) -> bool:
-    return header & _NAL_TYPE_MASK in (NalType.IDR, NalType.SPS)
+        begins = len(payload) > 1 and payload[1] & _FU_START
+        return frozenset((payload[1] & _NAL_TYPE_MASK,)) if begins else frozenset()
+    return frozenset((nal_type,))
 
 
 def _stap_bytes(units: Sequence[bytes]) -> int:
