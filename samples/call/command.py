@@ -1,0 +1,161 @@
+"""The `call` subcommand: its options, the checks before anything starts, and its exit code."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import options as opts
+
+if TYPE_CHECKING:
+    from .options import CallOptions
+
+EXAMPLES = """examples:
+  codecpilot call
+      a call with a drawn scene; open the address that it prints
+  codecpilot call --source talk.mp4 --size 1280x720 --bitrate 1500
+      both sides send the file, with its own sound
+  codecpilot call --source camera:0 --codec H264
+      the first camera on side A, the drawn scene on side B
+  codecpilot call --headless --seconds 10 --json out.json
+      ten seconds without a page; the figures of both directions as JSON
+  codecpilot call --record kept/
+      keeps what each side received, as it came
+
+Ctrl-C ends a call; its figures so far are printed, and written where --json says.
+"""
+
+
+def add_parser(subparsers: Any) -> None:
+    """Declare the subcommand."""
+    parser = subparsers.add_parser(
+        "call",
+        help="two peers on this machine call each other; a page shows both",
+        description="Two peers, each in its own process, call each other over the loopback interface.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _add_media_arguments(parser)
+    _add_output_arguments(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check the request, then hold the call. Raises LocalError for a wrong request."""
+    call = _options(args)
+    listener = None if args.headless else _listen(args.port)
+    try:
+        _check_media(call)
+        _check_outputs(call, json_path=args.json)
+        from .host import hold_call
+
+        return hold_call(call, listener=listener, json_path=args.json)
+    finally:
+        if listener is not None:
+            listener.close()
+
+
+def _add_media_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--source",
+        type=opts.parse_source,
+        default="synthetic",
+        metavar="FILE|camera:N|synthetic",
+        help="what both sides send (default: a drawn scene; a camera is side A's alone)",
+    )
+    parser.add_argument(
+        "--size", type=opts.parse_size, default="640x360", metavar="WxH", help="default: 640x360"
+    )
+    parser.add_argument(
+        "--fps", type=opts.parse_fps, default="30", help="pictures a second (default: 30)"
+    )
+    parser.add_argument(
+        "--bitrate",
+        type=opts.parse_kbps,
+        metavar="KBPS",
+        help="video rate of each direction (default: 0.08 bit a pixel, 552 at 640x360 and 30 fps)",
+    )
+    parser.add_argument(
+        "--codec", default="AV1", choices=["AV1", "H264"], help="preferred codec (default: AV1)"
+    )
+    parser.add_argument(
+        "--preset", default="default", metavar="NAME", help="encoder preset (default: default)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the drawn scene (default: 0)")
+
+
+def _add_output_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--port",
+        type=opts.parse_port,
+        default=opts.DEFAULT_PORT,
+        help=f"the page's port on 127.0.0.1 (default: {opts.DEFAULT_PORT}; 0: any free one)",
+    )
+    parser.add_argument("--headless", action="store_true", help="no page")
+    parser.add_argument(
+        "--seconds", type=opts.parse_seconds, metavar="N", help="end after N measured seconds"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here")
+    parser.add_argument("--record", type=Path, metavar="DIR", help="keep what was received here")
+
+
+def _options(args: argparse.Namespace) -> CallOptions:
+    from ...codecs.types import Codec
+
+    width, height = args.size
+    default_bps = opts.default_bitrate_bps(width=width, height=height, fps=args.fps)
+    return opts.CallOptions(
+        source=args.source,
+        width=width,
+        height=height,
+        fps=args.fps,
+        bitrate_bps=args.bitrate or default_bps,
+        codec=Codec(args.codec),
+        preset=args.preset,
+        seed=args.seed,
+        seconds=args.seconds,
+        record_dir=args.record,
+    )
+
+
+def _listen(port: int) -> socket.socket:
+    """The page's socket, taken before anything starts, so that a busy port ends the command at once."""
+    from ...codecs.errors import LocalError
+
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    if os.name == "posix":  # Elsewhere the option would let two calls share the port.
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+        listener.listen()
+    except OSError as error:
+        listener.close()
+        raise LocalError(
+            f"port {port} on 127.0.0.1 cannot be used ({error.strerror}); choose another with --port"
+        ) from error
+    return listener
+
+
+def _check_media(call: CallOptions) -> None:
+    from ...codecs.av1_presets import PRESETS
+    from ...codecs.errors import LocalError
+    from .source_tracks import check_source
+
+    if call.preset not in PRESETS:
+        raise LocalError(f"preset {call.preset!r} is none of {', '.join(PRESETS)}")
+    check_source(call.source, width=call.width, height=call.height, fps=call.fps)
+
+
+def _check_outputs(call: CallOptions, *, json_path: Path | None) -> None:
+    from ...codecs.errors import LocalError
+
+    if json_path is not None and not json_path.resolve().parent.is_dir():
+        raise LocalError(f"--json {json_path}: there is no folder {json_path.resolve().parent}")
+    if call.record_dir is not None:
+        try:
+            call.record_dir.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise LocalError(f"--record {call.record_dir}: {error.strerror}") from error

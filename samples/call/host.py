@@ -1,0 +1,166 @@
+"""Holds a call: starts both peers, carries their signalling, measures, shows, and ends everything."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import socket
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ...codecs.errors import CodecpilotError
+from .board import Board
+from .clocks import wall_us
+from .figures import direction_figures
+from .options import CallOptions
+from .page import Page
+from .peer_process import PeerProcess
+from .pipes import Message
+from .report import call_report, print_report, write_report
+from .series import US_PER_S
+from .terminal import live_terminal
+
+SIDES = ("A", "B")
+# Generous, for a loaded machine: importing, connecting and the first key frame take about 2 s.
+CONNECT_LIMIT_S = 60.0
+REPORT_LIMIT_S = 15.0
+
+T = TypeVar("T")
+
+
+def hold_call(
+    options: CallOptions, *, listener: socket.socket | None, json_path: Path | None
+) -> int:
+    """Hold the call to its end and report. listener is the page's socket, None for no page.
+
+    Returns the exit code. Raises CodecpilotError when a peer fails.
+    """
+    directions, seconds = asyncio.run(_hold(options, listener=listener))
+    report = call_report(options, directions=directions, seconds=seconds)
+    print_report(report)
+    if json_path is not None:
+        write_report(report, json_path)
+    return 0
+
+
+async def _hold(
+    options: CallOptions, *, listener: socket.socket | None
+) -> tuple[list[dict[str, Any]], float]:
+    stop = asyncio.Event()
+    _stop_on_signals(stop)
+    call = Call(options, stop=stop)
+    async with contextlib.AsyncExitStack() as stack:
+        if listener is not None:
+            page = Page(call.board, settings=options.to_json(), on_watched=call.watch)
+            await stack.enter_async_context(page.serve(listener))
+            call.on_picture = page.show
+            stack.enter_context(live_terminal(call.board, url=page.url))
+        stack.push_async_callback(call.end)
+        return await call.run()
+
+
+class Call:
+    """Both peers and the stages of their call."""
+
+    def __init__(self, options: CallOptions, *, stop: asyncio.Event) -> None:
+        self.board = Board(SIDES)
+        self.on_picture: Callable[[str, bytes], None] = lambda side, jpeg: None
+        self._options = options
+        self._stop = stop
+        self._watched = False
+        self._peers = [PeerProcess(name, on_live=self._take_live) for name in SIDES]
+
+    def watch(self, *, on: bool) -> None:
+        """Whether a page wants pictures."""
+        self._watched = on
+        for peer in self._peers:
+            peer.tell("watch", on=on)
+
+    async def run(self) -> tuple[list[dict[str, Any]], float]:
+        """Connect, measure, and gather the figures; (none, 0) when stopped before measuring."""
+        ends_us = await self._stage(self._connect(), limit_s=CONNECT_LIMIT_S, what="connect")
+        if ends_us is None:
+            return [], 0.0
+        await self._stage(_sleep_until(max(ends_us)), limit_s=None, what="measure")
+        self._stop.clear()
+        measured = await self._stage(self._gather(), limit_s=REPORT_LIMIT_S, what="report")
+        return measured or ([], 0.0)
+
+    async def end(self) -> None:
+        """End both processes."""
+        await asyncio.gather(*(peer.end() for peer in self._peers))
+
+    async def _connect(self) -> list[int]:
+        """Until both sides show pictures and know what is measured; when the windows end."""
+        for peer in self._peers:
+            await peer.start(options=self._options.to_json())
+            peer.tell("watch", on=self._watched)
+        first, second = self._peers
+        first.tell("offer")
+        second.tell("description", **await first.expect("description"))
+        first.tell("description", **await second.expect("description"))
+        for peer in self._peers:
+            await peer.expect("showing")
+        for peer in self._peers:
+            peer.tell("measure", seconds=self._options.seconds)
+        windows = [await peer.expect("window") for peer in self._peers]
+        first.tell("window", **windows[1])
+        second.tell("window", **windows[0])
+        return [window["end_us"] for window in windows]
+
+    async def _gather(self) -> tuple[list[dict[str, Any]], float]:
+        end_us = wall_us()
+        for peer in self._peers:
+            peer.tell("report", end_us=end_us)
+        first, second = [await peer.expect("report") for peer in self._peers]
+        directions = [
+            direction_figures("A", "B", sent=first["sent"], shown=second["shown"]),
+            direction_figures("B", "A", sent=second["sent"], shown=first["shown"]),
+        ]
+        return directions, min(first["seconds"], second["seconds"])
+
+    async def _stage(
+        self, work: Coroutine[Any, Any, T], *, limit_s: float | None, what: str
+    ) -> T | None:
+        """Do the work unless it is stopped (then None). Raises what ended a peer, or a timeout."""
+        task = asyncio.create_task(work)
+        stopping = asyncio.create_task(self._stop.wait())
+        failures = [peer.failure for peer in self._peers]
+        try:
+            done, _ = await asyncio.wait(
+                {task, stopping, *failures}, timeout=limit_s, return_when=asyncio.FIRST_COMPLETED
+            )
+        finally:
+            task.cancel()
+            stopping.cancel()
+        for failure in failures:
+            if failure in done:
+                failure.result()
+        if not done:
+            raise CodecpilotError(f"the peers did not {what} within {limit_s:.0f} s")
+        return task.result() if task in done else None
+
+    def _take_live(self, side: str, message: Message) -> None:
+        if message.kind == "picture":
+            self.on_picture(side, message.blob)
+        else:
+            self.board.take(side, message.values)
+
+
+async def _sleep_until(time_us: int) -> None:
+    while (left_us := time_us - wall_us()) > 0:
+        await asyncio.sleep(min(left_us / US_PER_S, 60.0))
+
+
+def _stop_on_signals(stop: asyncio.Event) -> None:
+    loop = asyncio.get_running_loop()
+    for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK"):
+        number = getattr(signal, name, None)
+        if number is None:
+            continue
+        try:
+            loop.add_signal_handler(number, stop.set)
+        except NotImplementedError:  # Windows' event loop.
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop.set))

@@ -1,0 +1,140 @@
+"""What a call is asked to do: values checked, and carried to the peers as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ...codecs.types import Codec
+
+DEFAULT_PORT = 8040
+# Ours: camera clips look good at 0.08 bit a pixel from AV1 at the default preset.
+DEFAULT_BITS_A_PIXEL = Fraction(8, 100)
+
+SIDE_RANGE_PX = (64, 4096)
+FPS_RANGE = (1, 120)
+BITRATE_RANGE_KBPS = (20, 50_000)
+SECONDS_RANGE = (1, 86_400)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where pictures come from: kind is "synthetic", "file" or "camera"; place is a path or number."""
+
+    kind: str
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallOptions:
+    """A whole call. seconds None means until it is ended; bitrate_bps is each direction's."""
+
+    source: Source
+    width: int
+    height: int
+    fps: Fraction
+    bitrate_bps: int
+    codec: Codec
+    preset: str
+    seed: int
+    seconds: int | None = None
+    record_dir: Path | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """For the peers, and for the report."""
+        return {
+            "source": {"kind": self.source.kind, "place": self.source.place},
+            "width": self.width,
+            "height": self.height,
+            "fps": str(self.fps),
+            "bitrate_bps": self.bitrate_bps,
+            "codec": self.codec.value,
+            "preset": self.preset,
+            "seed": self.seed,
+            "seconds": self.seconds,
+            "record_dir": None if self.record_dir is None else str(self.record_dir),
+        }
+
+    @staticmethod
+    def from_json(values: dict[str, Any]) -> CallOptions:
+        """What to_json wrote."""
+        from ...codecs.types import Codec
+
+        record_dir = values["record_dir"]
+        return CallOptions(
+            **{
+                **values,
+                "source": Source(**values["source"]),
+                "fps": Fraction(values["fps"]),
+                "codec": Codec(values["codec"]),
+                "record_dir": None if record_dir is None else Path(record_dir),
+            }
+        )
+
+
+def default_bitrate_bps(*, width: int, height: int, fps: Fraction | int) -> int:
+    """A rate that suits the size, in whole kbps."""
+    return int(width * height * fps * DEFAULT_BITS_A_PIXEL / 1000) * 1000
+
+
+def parse_source(text: str) -> Source:
+    """argparse type of --source."""
+    if text == "synthetic":
+        return Source(kind="synthetic")
+    camera = re.fullmatch(r"camera(?::(\d+))?", text)
+    if camera:
+        return Source(kind="camera", place=camera[1] or "0")
+    if not text or text.startswith("camera:"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not FILE, camera:N or synthetic")
+    return Source(kind="file", place=text)
+
+
+def parse_size(text: str) -> tuple[int, int]:
+    """argparse type of --size: even sides, since 4:2:0 halves them."""
+    low, high = SIDE_RANGE_PX
+    match = re.fullmatch(r"(\d{1,5})x(\d{1,5})", text)
+    sides = (int(match[1]), int(match[2])) if match else (0, 0)
+    if any(side % 2 or not low <= side <= high for side in sides):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not WIDTHxHEIGHT of even numbers from {low} to {high}"
+        )
+    return sides
+
+
+def parse_fps(text: str) -> Fraction:
+    """argparse type of --fps: 30, 29.97 or 30000/1001."""
+    low, high = FPS_RANGE
+    try:
+        fps = Fraction(text).limit_denominator(1001)
+    except (ValueError, ZeroDivisionError):
+        fps = Fraction(0)
+    if not low <= fps <= high:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from {low} to {high}")
+    return fps
+
+
+def parse_kbps(text: str) -> int:
+    """argparse type of --bitrate; returns bits a second."""
+    return 1000 * _whole(text, BITRATE_RANGE_KBPS)
+
+
+def parse_seconds(text: str) -> int:
+    """argparse type of --seconds."""
+    return _whole(text, SECONDS_RANGE)
+
+
+def parse_port(text: str) -> int:
+    """argparse type of --port; 0 takes any free one."""
+    return _whole(text, (0, 65_535))
+
+
+def _whole(text: str, legal: tuple[int, int]) -> int:
+    low, high = legal
+    if not re.fullmatch(r"\d{1,9}", text) or not low <= int(text) <= high:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {low} to {high}")
+    return int(text)

@@ -1,0 +1,70 @@
+"""The figures of a finished call, as JSON and as a table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from ...codecs.errors import LocalError
+from ..version import codecpilot_version
+from .options import CallOptions
+
+
+def call_report(
+    options: CallOptions, *, directions: list[dict[str, Any]], seconds: float
+) -> dict[str, Any]:
+    """What --json writes."""
+    return {
+        "version": codecpilot_version(),
+        "seconds": round(seconds, 3),
+        "settings": options.to_json(),
+        "directions": directions,
+    }
+
+
+def write_report(report: dict[str, Any], path: Path) -> None:
+    """Raises LocalError when the file cannot be written."""
+    try:
+        path.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise LocalError(f"cannot write {path}: {error.strerror}") from error
+
+
+def print_report(report: dict[str, Any], *, console: Console | None = None) -> None:
+    """A table of the directions, or a line when nothing was measured."""
+    console = console or Console()
+    if not report["directions"]:
+        console.print("The call ended before anything was measured.")
+        return
+    table = Table(title=f"{report['seconds']:g} s measured", title_justify="left")
+    table.add_column("")
+    for figures in report["directions"]:
+        table.add_column(f"{figures['from']} → {figures['to']}", justify="right")
+    for name, cell in ROWS.items():
+        table.add_row(name, *(cell(figures) for figures in report["directions"]))
+    console.print(table)
+    console.print("Two numbers of a time are its median and its 95th percentile.")
+
+
+def _spread(name: str) -> Callable[[dict[str, Any]], str]:
+    def cell(figures: dict[str, Any]) -> str:
+        return " / ".join("–" if v is None else f"{v:.1f}" for v in figures[name].values())
+
+    return cell
+
+
+ROWS: Mapping[str, Callable[[dict[str, Any]], str]] = {
+    "codec": lambda f: f"{f['codec']} {f['width']}x{f['height']}",
+    "bitrate": lambda f: f"{f['kbps']:.0f} kbps",
+    "captured / encoded / shown": lambda f: f"{f['captured']} / {f['encoded']} / {f['shown']}",
+    "freezes": lambda f: f"{f['freeze_count']} ({f['freeze_s']:g} s)",
+    "latency, capture to shown, ms": _spread("latency_ms"),
+    "picture after sound, ms": _spread("av_offset_ms"),
+    "encode, ms": _spread("encode_ms"),
+    "decode, ms": _spread("decode_ms"),
+}

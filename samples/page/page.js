@@ -1,0 +1,167 @@
+// Draws what comes over the call's WebSocket: text is figures, binary is a side's letter and a JPEG.
+
+const KEPT_POINTS = 120;
+const CHART_HEIGHT_PX = 150;
+const RETRY_MS = 2000;
+
+const css = getComputedStyle(document.documentElement);
+const color = (name) => css.getPropertyValue(name).trim();
+const COLORS = { "A>B": color("--a"), "B>A": color("--b") };
+
+const TILES = [
+  ["codec", (f) => f.codec ?? "–", (f) => `${f.width}×${f.height}`],
+  ["frame rate", (f) => f.fps, () => "fps"],
+  ["bitrate", (f) => whole(f.kbps), () => "kbps"],
+  ["quantizer", (f) => whole(f.quantizer), () => "of 63"],
+  ["latency", (f) => whole(f.latency_ms.p50), () => "ms"],
+  ["A/V offset", (f) => whole(f.av_offset_ms), () => "ms"],
+  ["encode / decode", (f) => `${tenth(f.encode_ms)} / ${tenth(f.decode_ms)}`, () => "ms"],
+  ["freezes", (f) => f.freeze_count, (f) => `${f.freeze_s.toFixed(1)} s`, (f) => f.freeze_count > 0],
+];
+
+const CHARTS = [
+  { title: "Bitrate", unit: "kbps", lines: [(f) => f.kbps], from: 0 },
+  { title: "Latency", unit: "ms, median and 95 %", lines: [(f) => f.latency_ms.p50, (f) => f.latency_ms.p95], from: 0 },
+  { title: "Frame rate shown", unit: "fps", lines: [(f) => f.fps], from: 0 },
+  { title: "Quantizer", unit: "0 fine, 63 coarse", lines: [(f) => f.quantizer], from: 0, to: 63 },
+  { title: "Encode time", unit: "ms a frame", lines: [(f) => f.encode_ms], from: 0 },
+  { title: "A/V offset", unit: "ms, above 0: sound first", lines: [(f) => f.av_offset_ms] },
+];
+
+const whole = (value) => (value === null ? "–" : Math.round(value));
+const tenth = (value) => (value === null ? "–" : value.toFixed(1));
+
+class Chart {
+  constructor(parent, spec) {
+    this.spec = spec;
+    this.box = document.createElement("div");
+    this.box.className = "chart";
+    this.box.append(titled(spec.title, spec.unit));
+    parent.append(this.box);
+    this.data = [[], ...Object.keys(COLORS).flatMap(() => spec.lines.map(() => []))];
+    this.plot = new uPlot(this.options(), this.data, this.box);
+    new ResizeObserver(() => this.plot.setSize(this.size())).observe(this.box);
+  }
+
+  size() {
+    return { width: this.box.clientWidth, height: CHART_HEIGHT_PX };
+  }
+
+  options() {
+    const axis = {
+      stroke: color("--quiet"),
+      grid: { stroke: color("--edge"), width: 1 },
+      ticks: { show: false },
+      font: "11px system-ui",
+    };
+    const line = (stroke, index) => ({ stroke, width: 2, dash: index ? [3, 4] : [], points: { show: false } });
+    return {
+      ...this.size(),
+      cursor: { show: false },
+      scales: { x: { time: false }, y: { range: (_, low, high) => this.range(low, high) } },
+      axes: [
+        { ...axis, size: 26, space: 70, values: (_, ticks) => ticks.map((t) => `${t} s`) },
+        { ...axis, size: 46, space: 28 },
+      ],
+      series: [{}, ...Object.values(COLORS).flatMap((stroke) => this.spec.lines.map((_, i) => line(stroke, i)))],
+    };
+  }
+
+  range(low, high) {
+    const bottom = this.spec.from ?? Math.min(0, low ?? 0) - 10;
+    return [bottom, this.spec.to ?? Math.max((high ?? 0) * 1.15, bottom + 10)];
+  }
+
+  add(seconds, directions) {
+    const values = Object.keys(COLORS).flatMap((name) =>
+      this.spec.lines.map((read) => (directions[name] ? read(directions[name]) : null)),
+    );
+    [seconds, ...values].forEach((value, i) => {
+      this.data[i].push(value);
+      if (this.data[i].length > KEPT_POINTS) this.data[i].shift();
+    });
+    this.plot.setData(this.data);
+  }
+}
+
+class Side {
+  constructor(article) {
+    this.name = `${article.dataset.from}>${article.dataset.to}`;
+    this.canvas = article.querySelector("canvas");
+    this.context = this.canvas.getContext("2d");
+    this.cells = TILES.map(([label]) => {
+      const cell = document.createElement("div");
+      const dd = document.createElement("dd");
+      cell.append(Object.assign(document.createElement("dt"), { textContent: label }), dd);
+      article.querySelector("dl").append(cell);
+      return dd;
+    });
+  }
+
+  async draw(jpeg) {
+    const picture = await createImageBitmap(new Blob([jpeg], { type: "image/jpeg" }));
+    if (this.canvas.width !== picture.width || this.canvas.height !== picture.height) {
+      this.canvas.width = picture.width;
+      this.canvas.height = picture.height;
+    }
+    this.context.drawImage(picture, 0, 0);
+    picture.close();
+  }
+
+  tell(figures) {
+    TILES.forEach(([, value, unit, isBad], i) => {
+      const small = Object.assign(document.createElement("small"), { textContent: unit(figures) });
+      this.cells[i].replaceChildren(String(value(figures)), small);
+      this.cells[i].classList.toggle("bad", Boolean(isBad?.(figures)));
+    });
+  }
+}
+
+function titled(title, unit) {
+  const heading = document.createElement("h3");
+  heading.append(title, Object.assign(document.createElement("small"), { textContent: unit }));
+  return heading;
+}
+
+function describe(s) {
+  const source = s.source.kind === "synthetic" ? "drawn scene" : `${s.source.kind} ${s.source.place}`;
+  return `${source} · ${s.width}×${s.height} at ${Number(s.fps) || s.fps} fps · ${s.bitrate_bps / 1000} kbps · preset ${s.preset}`;
+}
+
+function setState(text, name) {
+  Object.assign(document.getElementById("state"), { textContent: text, className: name });
+}
+
+const sides = new Map([...document.querySelectorAll(".side")].map((a) => [a.dataset.sees, new Side(a)]));
+const charts = CHARTS.map((spec) => new Chart(document.getElementById("charts"), spec));
+let began = null;
+
+function takeFigures(list) {
+  if (!list.length) return;
+  began ??= performance.now();
+  setState("live", "live");
+  const directions = Object.fromEntries(list.map((f) => [`${f.from}>${f.to}`, f]));
+  for (const side of sides.values()) side.tell(directions[side.name]);
+  const seconds = (performance.now() - began) / 1000;
+  for (const chart of charts) chart.add(seconds, directions);
+}
+
+function connect() {
+  const socket = new WebSocket(`ws://${location.host}/live`);
+  socket.binaryType = "arraybuffer";
+  socket.onmessage = ({ data }) => {
+    if (data instanceof ArrayBuffer) {
+      sides.get(String.fromCharCode(new Uint8Array(data)[0])).draw(data.slice(1));
+      return;
+    }
+    const message = JSON.parse(data);
+    if (message.kind === "settings") document.getElementById("settings").textContent = describe(message.settings);
+    else takeFigures(message.directions);
+  };
+  socket.onclose = () => {
+    setState("the call has ended", "ended");
+    setTimeout(connect, RETRY_MS);
+  };
+}
+
+connect();
