@@ -7,16 +7,15 @@ from typing import Any
 
 import av
 import cffi
-import numpy as np
 from av.video.codeccontext import VideoCodecContext
-from av.video.frame import VideoFrame
 
 from .errors import LocalError, RemoteError
-from .types import Codec, Picture, Plane
+from .pictures import NATIVE_FORMATS, picture_from_frame
+from .types import Codec, Picture
 from .wheels import carried_libraries
 
-_FORMATS = ("yuv420p", "yuvj420p")
-"""8-bit 4:2:0; the second is its name for full range."""
+MAX_PICTURE_PX = 35_651_584
+"""MaxPicSize of AV1's highest levels, 6.0 to 6.3 (annex A.3): bounds what a header can allocate."""
 
 
 class Av1Decoder:
@@ -46,7 +45,11 @@ class Av1Decoder:
             frames = self._context.decode(av.Packet(data))
         except av.FFmpegError as error:
             raise RemoteError(f"dav1d refuses a unit of {len(data)} bytes: {error}") from error
-        return _picture(frames[-1], capture_us=capture_us) if frames else None
+        if not frames:
+            return None
+        if frames[-1].format.name not in NATIVE_FORMATS:
+            raise RemoteError(f"pixel format {frames[-1].format.name}; 8-bit 4:2:0 is expected")
+        return picture_from_frame(frames[-1], capture_us=capture_us)
 
     def close(self) -> None:
         """Free dav1d's memory. May be called twice."""
@@ -59,24 +62,15 @@ def _open() -> VideoCodecContext:
     except av.codec.codec.UnknownCodecError as error:
         raise LocalError("PyAV's FFmpeg is built without libdav1d") from error
     # One thread and no frame delay: a picture comes out of the call that brought its unit.
-    context.options = {"max_frame_delay": "1", "threads": "1"}
+    context.options = {
+        "max_frame_delay": "1",
+        "threads": "1",
+        "max_pixels": str(MAX_PICTURE_PX),
+    }
     context.thread_count = 1
     assert isinstance(context, VideoCodecContext)
+    context.open()
     return context
-
-
-def _picture(frame: VideoFrame, *, capture_us: int) -> Picture:
-    if frame.format.name not in _FORMATS:
-        raise RemoteError(f"pixel format {frame.format.name}; 8-bit 4:2:0 is expected")
-    y, u, v = (_view(frame, index) for index in range(3))
-    return Picture(y=y, u=u, v=v, capture_us=capture_us)
-
-
-def _view(frame: VideoFrame, index: int) -> Plane:
-    """The plane's pixels without a copy; the array keeps the frame alive."""
-    plane = frame.planes[index]
-    rows: Plane = np.frombuffer(memoryview(plane), np.uint8).reshape(-1, plane.line_size)
-    return rows[: plane.height, : plane.width]
 
 
 @cache

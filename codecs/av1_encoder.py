@@ -157,7 +157,7 @@ class Av1Encoder:
     def _flags(self, request: EncodeRequest, *, size: Size) -> FrameFlag:
         if request.key:
             return FrameFlag.FORCE_KEY
-        for slot in (*request.reads, *request.writes):
+        for slot in request.reads:
             self._check_reference(slot, size=size)
         # Else the header would take the size from whichever slot holds it at the encoder
         # (found_ref, AV1 5.9.7), which after a try that was not sent is another at the decoder.

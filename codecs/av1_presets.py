@@ -50,8 +50,6 @@ class Av1Preset:
     """AV1E_SET_NOISE_SENSITIVITY: 0 off, 1 denoises the source."""
     screen_palette: bool = True
     """AV1E_SET_ENABLE_PALETTE for screen content."""
-    screen_intrabc: bool = True
-    """AV1E_SET_ENABLE_INTRABC for screen content: acts in key frames."""
 
 
 PRESETS: Mapping[str, Av1Preset] = MappingProxyType(
@@ -117,5 +115,4 @@ def frame_controls(preset: Av1Preset, *, content: Content) -> dict[Control, int]
         Control.NOISE_SENSITIVITY: preset.noise_sensitivity,
         Control.TUNE_CONTENT: _TUNE[content],
         Control.ENABLE_PALETTE: int(screen and preset.screen_palette),
-        Control.ENABLE_INTRABC: int(screen and preset.screen_intrabc),
     }

@@ -82,9 +82,7 @@ class SlotBook:
                 f"temporal layer {temporal_id} writes no slot: no key, LTR or recovery"
             )
         if key:
-            return References(
-                reads=(), writes=CHAIN + PINS, dependencies=(), ltr_slot=self._oldest_pin()
-            )
+            return References(reads=(), writes=CHAIN + PINS, dependencies=(), ltr_slot=PINS[0])
         read = self._read_slot(from_ltr=from_ltr)
         pin = self._oldest_pin() if ltr else None
         chain = (self._newest + 1) % len(CHAIN)
