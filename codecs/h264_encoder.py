@@ -18,6 +18,7 @@ from av.video.codeccontext import VideoCodecContext
 from av.video.frame import PictureType
 
 from .errors import LocalError
+from .h264_pacing import NominalRate
 from .nal import NalType, nal_types
 from .pictures import crop_even, frame_from_picture, scale_picture
 from .types import FULL_SIZE, Codec, EncodedFrame, EncodeRequest, Picture
@@ -99,7 +100,7 @@ class _AvEncoder:
             raise LocalError(f"target_bps {request.target_bps} is not positive")
         start_ns, start_cpu_ns = time.perf_counter_ns(), self._cpu_ns()
         picture = _coded_picture(request)
-        stream = self._stream_for(picture, request.target_bps)
+        stream = self._stream_for(picture, self._nominal_bps(request))
         packet = stream.encode(picture, key=request.key)
         data = bytes(packet)
         key = NalType.IDR in nal_types(data)
@@ -122,6 +123,10 @@ class _AvEncoder:
     def close(self) -> None:
         """Free the codec's memory; a later encode opens a new stream."""
         self._stream = None
+
+    def _nominal_bps(self, request: EncodeRequest) -> int:
+        """The rate to ask of the codec, which takes every frame for 1 / fps seconds long."""
+        return request.target_bps
 
     def _stream_for(self, picture: Picture, target_bps: int) -> _Stream:
         stream = self._stream
@@ -162,7 +167,8 @@ class H264Encoder(_AvEncoder):
 
     width and height are the size at first; pictures of another size open a new stream. slice_bytes
     bounds each slice so that it fits one packet (None: one slice a frame). vbv_bits is libx264's
-    buffer: what a frame may exceed its share by.
+    buffer: what a frame may exceed its share by. fps is what pictures are expected at; where their
+    capture times tell of another or a changing rate, the bits follow those.
     """
 
     implementation = "libx264"
@@ -190,6 +196,11 @@ class H264Encoder(_AvEncoder):
         self._ceiling_bps = ceiling_bps
         self._vbv_bits = vbv_bits
         self._slice_bytes = slice_bytes
+        self._nominal_rate = NominalRate(self._fps)
+
+    def _nominal_bps(self, request: EncodeRequest) -> int:
+        self._nominal_rate.add(request.picture.capture_us)
+        return self._nominal_rate.nominal_bps(request.target_bps)
 
     def _retarget(self, stream: _Stream, target_bps: int) -> bool:
         if target_bps > self._ceiling_bps * CEILING_TOLERANCE:
@@ -223,7 +234,10 @@ class H264Encoder(_AvEncoder):
 
 
 class OpenH264Encoder(_AvEncoder):
-    """Cisco's libopenh264, constrained baseline; a new rate is a new stream with a key frame."""
+    """Cisco's libopenh264, constrained baseline; a new rate is a new stream with a key frame.
+
+    Pictures have to come at fps: it knows no other measure of time.
+    """
 
     implementation = "libopenh264"
 
