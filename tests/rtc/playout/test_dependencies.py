@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+from codecpilot.codecs.types import Codec
+from codecpilot.rtc.messages import ReceivedFrame
+from codecpilot.rtc.playout.dependencies import MAX_WAITING, DecodeOrder
+
+
+def frame(sequence: int, *needs: int, key=False, described=True, frame_id: int | None = None):
+    return ReceivedFrame(
+        data=b"",
+        codec=Codec.AV1,
+        key=key,
+        frame_id=sequence if frame_id is None else frame_id,
+        temporal_id=0,
+        dependencies=needs if described else None,
+        first_sequence=sequence,
+        last_sequence=sequence,
+        rtp_timestamp=sequence * 3000,
+        capture_wall_us=None,
+        first_us=0,
+        complete_us=0,
+    )
+
+
+def before(sequence: int) -> int:
+    return sequence - 1
+
+
+def decode_all(order: DecodeOrder) -> list[int]:
+    out = []
+    while (next_frame := order.next_frame(before)) is not None:
+        order.taken(next_frame)
+        order.decoded(next_frame)
+        out.append(next_frame.frame_id)
+    return out
+
+
+def test_frames_wait_for_what_they_depend_on():
+    order = DecodeOrder()
+    order.insert(frame(0, key=True))
+    order.insert(frame(2, 1))
+    assert decode_all(order) == [0]
+    order.insert(frame(1, 0))
+    assert decode_all(order) == [1, 2]
+
+
+def test_a_frame_that_reads_an_older_reference_need_not_wait():
+    # 1 and 2 are lost; 3 was predicted from the key frame, as a long-term reference is.
+    order = DecodeOrder()
+    order.insert(frame(0, key=True))
+    assert decode_all(order) == [0]
+    order.insert(frame(3, 0))
+    assert decode_all(order) == [3]
+    assert order.insert(frame(2, 1)) is False
+
+
+def test_a_lost_enhancement_frame_holds_up_nothing():
+    order = DecodeOrder()
+    order.insert(frame(0, key=True))
+    order.insert(frame(2, 0))
+    assert decode_all(order) == [0, 2]
+
+
+def test_without_a_descriptor_a_gap_stops_everything_but_a_key_frame():
+    order = DecodeOrder()
+    order.insert(frame(0, key=True, described=False))
+    order.insert(frame(2, described=False))
+    assert decode_all(order) == [0]
+    order.insert(frame(5, key=True, described=False))
+    assert decode_all(order) == [5]
+    order.insert(frame(6, described=False))
+    assert decode_all(order) == [6]
+
+
+def test_nothing_but_a_key_frame_comes_first():
+    order = DecodeOrder()
+    order.insert(frame(1, described=False))
+    order.insert(frame(2, 0))
+    assert decode_all(order) == []
+    assert not order.started
+
+
+def test_after_a_key_frame_older_frames_are_no_reference():
+    # Frame numbers of a codec without descriptors may coincide with older ones.
+    order = DecodeOrder()
+    order.insert(frame(0, key=True))
+    order.insert(frame(1, key=True, frame_id=50))
+    assert decode_all(order) == [0, 50]
+    order.insert(frame(2, 0, frame_id=51))
+    assert decode_all(order) == []
+
+
+def test_after_a_failure_only_a_key_frame_is_given():
+    order = DecodeOrder()
+    order.insert(frame(0, key=True))
+    assert decode_all(order) == [0]
+    order.failed()
+    order.insert(frame(1, 0))
+    assert decode_all(order) == []
+    order.insert(frame(2, key=True))
+    assert decode_all(order) == [2]
+
+
+def test_abandoned_frames_are_counted_and_the_list_is_bounded():
+    order = DecodeOrder()
+    for sequence in range(1, MAX_WAITING + 2):
+        order.insert(frame(sequence, sequence - 1))
+    assert order.overflowing
+    key = frame(MAX_WAITING + 10, key=True)
+    order.insert(key)
+    assert order.next_frame(before) is key
+    assert order.taken(key) == MAX_WAITING + 1
+    assert len(order) == 0
