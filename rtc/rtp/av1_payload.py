@@ -117,11 +117,9 @@ class _Packet:
     def room_bytes(self) -> int:
         """How long one more element may be."""
         room = self.limit_bytes - self.used_bytes
-        if len(self.elements) < _W_MAX:
+        if len(self.elements) < _W_MAX or room <= 0:
             return room  # with W = 1..3 the last element has no length field
-        # The longest element that fits beside its own length field.
-        length = room - _leb128_bytes(max(room, 0))
-        return length + 1 if length + 1 + _leb128_bytes(length + 1) <= room else length
+        return room - _leb128_bytes(room)
 
     def add(self, element: bytes) -> None:
         self.elements.append(element)
@@ -154,12 +152,13 @@ def _fill_evenly(obus: Sequence[bytes], *, first_max: int, rest_max: int) -> lis
         return packets
     reserve = rest_max - first_max
     content_bytes = sum(map(len, obus)) + count * AGGREGATION_HEADER_BYTES + reserve
-    limit, step = -(-content_bytes // count), 1
+    # Below the smallest limits a packet would take nothing and the filling would not end.
+    lowest = MIN_PAYLOAD_BYTES + max(reserve, 0)
+    limit, step = max(-(-content_bytes // count), lowest), 1
     while limit < rest_max:
-        if limit - reserve >= MIN_PAYLOAD_BYTES:
-            even = _fill(obus, first_max=min(limit - reserve, first_max), rest_max=limit)
-            if len(even) == count:
-                return even
+        even = _fill(obus, first_max=min(limit - reserve, first_max), rest_max=limit)
+        if len(even) == count:
+            return even
         limit, step = limit + step, 2 * step
     return packets
 

@@ -76,6 +76,14 @@ def test_reserve_of_the_first_packet_evens_packets_with_their_extensions() -> No
     assert [len(payload) for payload in payloads] == [975, 1015, 1014]
 
 
+def test_evening_never_goes_below_the_smallest_limits() -> None:
+    # A first limit far above the others and many length fields make the mean size negative.
+    payloads = packetize_av1(
+        unit(*[0] * 11), max_payload_bytes=5, first_max_payload_bytes=20, new_sequence=False
+    )
+    assert [len(payload) for payload in payloads] == [19, 4]
+
+
 def test_aggregation_header_bytes_as_chromium_sends_them() -> None:
     key = write_obus([SEQUENCE, Obu(type=ObuType.FRAME, payload=b"key")])
     assert packetize(key, 1200, new_sequence=True)[0][0] == 0x28
