@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
-from codecpilot.codecs.types import Codec
-from codecpilot.rtc.rtp.packet import parse_rtp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from codecpilot.codecs.types import Codec
+from codecpilot.rtc.rtp.packet import parse_rtp
 
 from tests.rtc.fakes import AV1, FRAME_US, H264, IDENTITY, WALL_OFFSET_US, Pair
 
@@ -41,7 +44,7 @@ def test_sequence_numbers_and_timestamps_wrap_without_a_trace():
     sequences = [f.first_sequence for f in pair.received]
     assert sequences == sorted(sequences)
     assert sequences[-1] > 65_536
-    gaps = {b.rtp_timestamp - a.rtp_timestamp for a, b in zip(pair.received, pair.received[1:])}
+    gaps = {b.rtp_timestamp - a.rtp_timestamp for a, b in itertools.pairwise(pair.received)}
     assert gaps <= {2999, 3000, 5999, 6000}
 
 

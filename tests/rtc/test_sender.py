@@ -3,6 +3,7 @@ from __future__ import annotations
 import random
 
 import pytest
+
 from codecpilot.codecs.errors import LocalError
 from codecpilot.codecs.types import Codec
 from codecpilot.ratecontrol.frame_controller import FrameController
@@ -22,6 +23,7 @@ from codecpilot.rtc.rtp.rtcp import (
     parse_rtcp,
 )
 from codecpilot.rtc.sender import MIN_TARGET_BPS, SenderCore, SenderSettings
+
 from tests.rtc.fakes import AV1, FRAME_US, H264, IDENTITY, IDS, WALL_OFFSET_US, FakeEncoder, picture
 
 SSRC = IDENTITY.ssrc
