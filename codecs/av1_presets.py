@@ -57,8 +57,8 @@ PRESETS: Mapping[str, Av1Preset] = MappingProxyType(
         "ultralow": Av1Preset(speed=11, cdef=0),
         "low": Av1Preset(speed=11),
         "default": Av1Preset(speed=10),
-        "high": Av1Preset(speed=8),
-        "best": Av1Preset(speed=7, cost_update=2, cfl_intra=True, smooth_intra=True),
+        "high": Av1Preset(speed=7),
+        "best": Av1Preset(speed=5),
     }
 )
 """Fastest first. Measured against x264 superfast: see the README of codecs/."""

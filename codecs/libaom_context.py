@@ -5,6 +5,7 @@ It knows how libaom is called and nothing of requests, presets or slots' content
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from enum import IntEnum, IntFlag
 from fractions import Fraction
@@ -109,7 +110,8 @@ class AomContext:
         config = self._config(interface, width=width, height=height, threads=threads)
         status = aom.lib.aom_codec_enc_init_ver(self._context, interface, config, 0, ENCODER_ABI)
         aom.check(status, doing=f"opening for {width}x{height}", context=self._context)
-        self._open = True
+        # Also frees the memory of a context that nobody closed.
+        self._destroy = weakref.finalize(self, aom.lib.aom_codec_destroy, self._context)
         self.set(Control.RTC_EXTERNAL_RC, 1)
         self._declare_one_layer()
 
@@ -158,9 +160,7 @@ class AomContext:
 
     def close(self) -> None:
         """Free libaom's memory. May be called twice."""
-        if self._open:
-            self._open = False
-            self._aom.lib.aom_codec_destroy(self._context)
+        self._destroy()
 
     def _config(self, interface: Any, *, width: int, height: int, threads: int) -> Any:
         config = self._ffi.new("aom_codec_enc_cfg_t *")

@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from av1_link import Link, draw, headers, psnr_db, same
 from codecpilot.codecs.av1_encoder import Av1Encoder, coded_size
 from codecpilot.codecs.av1_presets import PRESETS
 from codecpilot.codecs.errors import LocalError
@@ -14,6 +13,8 @@ from codecpilot.codecs.frame_header import FrameType, read_frame_header
 from codecpilot.codecs.libaom_context import SCALE_MODES
 from codecpilot.codecs.obu import ObuType, read_obus
 from codecpilot.codecs.types import Codec, Content, EncodeRequest, Picture
+
+from tests.codecs.av1_link import Link, draw, headers, psnr_db, same
 
 QINDEX = [*range(0, 248, 4), 249, 255]
 """quantizer_to_qindex (libaom, av1/encoder/ratectrl.c)."""

@@ -6,8 +6,9 @@ import random
 from fractions import Fraction
 
 import pytest
-from av1_link import FULL, Link, same
 from codecpilot.codecs.av1_presets import PRESETS, Av1Preset
+
+from tests.codecs.av1_link import FULL, Link, same
 
 SCALES = [FULL, FULL, FULL, Fraction(3, 4), Fraction(1, 2)]
 

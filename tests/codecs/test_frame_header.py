@@ -9,7 +9,6 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from av1_link import Link, headers
 from codecpilot.codecs.errors import RemoteError
 from codecpilot.codecs.frame_header import FrameHeader, read_frame_header
 from codecpilot.codecs.ivf import IvfWriter, read_ivf_frames, read_ivf_header
@@ -19,6 +18,8 @@ from codecpilot.codecs.sequence_header import SequenceHeader, read_sequence_head
 from codecpilot.codecs.tile_info import read_tile_counts_log2
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.codecs.av1_link import Link, headers
 
 FIELDS = {
     "frame_type": lambda h: int(h.frame_type),

@@ -8,11 +8,12 @@ from pathlib import Path
 import av
 import numpy as np
 import pytest
-from av1_link import Link
 from codecpilot.codecs.errors import LocalError, RemoteError
 from codecpilot.codecs.ivf import IvfHeader, IvfWriter, read_ivf_frames, read_ivf_header
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.codecs.av1_link import Link
 
 
 def written(frames: list[tuple[int, bytes]]) -> bytes:

@@ -10,11 +10,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from av1_link import Link
 from codecpilot.codecs import av1_encoder, libaom
 from codecpilot.codecs.errors import LocalError
 from codecpilot.codecs.libaom import ENVIRONMENT, find_libaom, load_libaom
 from codecpilot.codecs.wheels import carried_libraries
+
+from tests.codecs.av1_link import Link
 
 
 @pytest.fixture(autouse=True)
