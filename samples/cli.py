@@ -35,7 +35,8 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from .version import codecpilot_version
 
-        parser.exit(message=f"codecpilot {codecpilot_version()}\n")
+        print(f"codecpilot {codecpilot_version()}")
+        parser.exit()
 
 
 def build_parser() -> argparse.ArgumentParser:

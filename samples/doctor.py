@@ -36,10 +36,12 @@ def run(args: argparse.Namespace) -> int:
     """Print the findings. Returns 1 when no AV1 call is possible here."""
     from rich.console import Console
 
+    from .json_file import check_json_path
     from .machine import describe_machine, find_libraries, find_optional_parts
     from .speed import measure_speeds
     from .verdict import verdict
 
+    check_json_path(args.json)
     console = Console()
     machine, libraries, parts = describe_machine(), find_libraries(), find_optional_parts()
     _print_machine(console, machine)
@@ -115,10 +117,9 @@ def _write(
     speeds: list[Speed],
     words: list[str],
 ) -> None:
-    import json
     from dataclasses import asdict
 
-    from ..codecs.errors import LocalError
+    from .json_file import write_json
     from .version import codecpilot_version
 
     report = {
@@ -129,7 +130,4 @@ def _write(
         "speeds": [asdict(speed) for speed in speeds],
         "verdict": words,
     }
-    try:
-        path.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise LocalError(f"cannot write {path}: {error.strerror}") from error
+    write_json(path, report)

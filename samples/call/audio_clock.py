@@ -23,14 +23,15 @@ class AudioClock:
 
     def arrived(self, now_us: int, *, capture_us: int, length_us: int) -> None:
         """A decoded packet, whose first sample was captured at capture_us, is handed over to play."""
-        start_us = max(now_us, self._packets[-1].end_us) if self._packets else now_us
+        held = [earlier for earlier in self._packets if earlier.end_us > now_us]
+        start_us = max(now_us, held[-1].end_us) if held else now_us
         if start_us - now_us > MAX_BACKLOG_US:
+            held = [earlier for earlier in held if earlier.start_us <= now_us]
             start_us = now_us
         packet = _Packet(
             start_us=start_us, end_us=start_us + length_us, latency_us=start_us - capture_us
         )
-        heard = tuple(earlier for earlier in self._packets if earlier.end_us > now_us)
-        self._packets = (*heard, packet)
+        self._packets = (*held, packet)
 
     def latency_us(self, now_us: int) -> int | None:
         """Capture to ear of what is heard now; None while the device has nothing to play."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import socket
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -118,6 +119,7 @@ def _options(args: argparse.Namespace) -> CallOptions:
         seed=args.seed,
         seconds=args.seconds,
         record_dir=args.record,
+        record_name=time.strftime("%Y%m%d-%H%M%S"),
     )
 
 
@@ -151,9 +153,9 @@ def _check_media(call: CallOptions) -> None:
 
 def _check_outputs(call: CallOptions, *, json_path: Path | None) -> None:
     from ...codecs.errors import LocalError
+    from ..json_file import check_json_path
 
-    if json_path is not None and not json_path.resolve().parent.is_dir():
-        raise LocalError(f"--json {json_path}: there is no folder {json_path.resolve().parent}")
+    check_json_path(json_path)
     if call.record_dir is not None:
         try:
             call.record_dir.mkdir(parents=True, exist_ok=True)

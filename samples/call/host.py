@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ...codecs.errors import CodecpilotError
+from ..json_file import write_json
 from .board import Board
 from .clocks import wall_us
 from .figures import direction_figures
@@ -18,7 +19,7 @@ from .options import CallOptions
 from .page import Page
 from .peer_process import PeerProcess
 from .pipes import Message
-from .report import call_report, print_report, write_report
+from .report import call_report, print_report
 from .series import US_PER_S
 from .terminal import live_terminal
 
@@ -38,10 +39,15 @@ def hold_call(
     Returns the exit code. Raises CodecpilotError when a peer fails.
     """
     directions, seconds = asyncio.run(_hold(options, listener=listener))
-    report = call_report(options, directions=directions, seconds=seconds)
+    recordings = (
+        sorted(options.record_dir.glob(f"{options.record_name}-*.mkv"))
+        if options.record_dir
+        else []
+    )
+    report = call_report(options, directions=directions, seconds=seconds, recordings=recordings)
     print_report(report)
     if json_path is not None:
-        write_report(report, json_path)
+        write_json(json_path, report)
     return 0
 
 
@@ -158,8 +164,8 @@ def _stop_on_signals(stop: asyncio.Event) -> None:
     loop = asyncio.get_running_loop()
     for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK"):
         number = getattr(signal, name, None)
-        if number is None:
-            continue
+        if number is None or (name == "SIGHUP" and signal.getsignal(number) is signal.SIG_IGN):
+            continue  # What nohup started outlives its terminal.
         try:
             loop.add_signal_handler(number, stop.set)
         except NotImplementedError:  # Windows' event loop.

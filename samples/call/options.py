@@ -32,7 +32,10 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallOptions:
-    """A whole call. seconds None means until it is ended; bitrate_bps is each direction's."""
+    """A whole call. seconds None means until it is ended; bitrate_bps is each direction's.
+
+    Recordings go to record_dir, their names begin with record_name.
+    """
 
     source: Source
     width: int
@@ -44,6 +47,7 @@ class CallOptions:
     seed: int
     seconds: int | None = None
     record_dir: Path | None = None
+    record_name: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """For the peers, and for the report."""
@@ -58,6 +62,7 @@ class CallOptions:
             "seed": self.seed,
             "seconds": self.seconds,
             "record_dir": None if self.record_dir is None else str(self.record_dir),
+            "record_name": self.record_name,
         }
 
     @staticmethod

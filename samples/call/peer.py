@@ -9,6 +9,7 @@ import os
 import signal
 from typing import IO, Any
 
+from aioice import ice
 from aiortc import RTCConfiguration, RTCSessionDescription
 
 from ...codecs.errors import CodecpilotError
@@ -218,7 +219,7 @@ def _connection(options: CallOptions) -> CallPeerConnection:
 def _recording(options: CallOptions, *, name: str) -> RecordingThread | None:
     if options.record_dir is None:
         return None
-    return RecordingThread(options.record_dir, name=name)
+    return RecordingThread(options.record_dir, name=f"{options.record_name}-{name}")
 
 
 async def _serve(pipes: PeerPipes) -> None:
@@ -263,6 +264,8 @@ async def _main(sink: IO[bytes]) -> None:
 def main() -> None:
     """The process: messages go out on the standard output, whatever else is printed on the error output."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # The command tells when to end.
+    # aioice leaves the loopback interface out; here the call is to stay on it, and needs no other.
+    ice.get_host_addresses = lambda use_ipv4, use_ipv6: ["127.0.0.1"]
     sink = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     asyncio.run(_main(sink))

@@ -24,6 +24,8 @@ class PeerProcess:
     def __init__(self, name: str, *, on_live: Callable[[str, Message], None]) -> None:
         self.name = name
         self.failure: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        # Both peers may fail; the failure that is not looked at is no news.
+        self.failure.add_done_callback(lambda done: done.cancelled() or done.exception())
         self._on_live = on_live
         self._said: dict[str, asyncio.Queue[Message]] = {}
         self._process: Process | None = None

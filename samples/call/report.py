@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from ...codecs.errors import LocalError
 from ..version import codecpilot_version
 from .options import CallOptions
 
 
 def call_report(
-    options: CallOptions, *, directions: list[dict[str, Any]], seconds: float
+    options: CallOptions,
+    *,
+    directions: list[dict[str, Any]],
+    seconds: float,
+    recordings: Sequence[Path] = (),
 ) -> dict[str, Any]:
     """What --json writes."""
     return {
@@ -24,23 +26,22 @@ def call_report(
         "seconds": round(seconds, 3),
         "settings": options.to_json(),
         "directions": directions,
+        "recordings": [str(path) for path in recordings],
     }
 
 
-def write_report(report: dict[str, Any], path: Path) -> None:
-    """Raises LocalError when the file cannot be written."""
-    try:
-        path.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise LocalError(f"cannot write {path}: {error.strerror}") from error
-
-
 def print_report(report: dict[str, Any], *, console: Console | None = None) -> None:
-    """A table of the directions, or a line when nothing was measured."""
+    """A table of the directions, or a line when nothing was measured; then what was recorded."""
     console = console or Console()
-    if not report["directions"]:
+    if report["directions"]:
+        _print_directions(report, console)
+    else:
         console.print("The call ended before anything was measured.")
-        return
+    for path in report["recordings"]:
+        console.print(f"recorded {path}", highlight=False, soft_wrap=True)
+
+
+def _print_directions(report: dict[str, Any], console: Console) -> None:
     table = Table(title=f"{report['seconds']:g} s measured", title_justify="left")
     table.add_column("")
     for figures in report["directions"]:

@@ -1,0 +1,83 @@
+"""Options of a call: what is accepted, and that peers get what was asked."""
+
+from __future__ import annotations
+
+import argparse
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from codecpilot.codecs.types import Codec
+from codecpilot.samples.call.options import (
+    CallOptions,
+    Source,
+    default_bitrate_bps,
+    parse_fps,
+    parse_kbps,
+    parse_size,
+    parse_source,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "source"),
+    [
+        ("synthetic", Source(kind="synthetic")),
+        ("camera", Source(kind="camera", place="0")),
+        ("camera:12", Source(kind="camera", place="12")),
+        ("clips/a.mp4", Source(kind="file", place="clips/a.mp4")),
+        ("cameras.mp4", Source(kind="file", place="cameras.mp4")),
+    ],
+)
+def test_sources(text: str, source: Source) -> None:
+    assert parse_source(text) == source
+
+
+@pytest.mark.parametrize("text", ["", "camera:", "camera:-1", "camera:front"])
+def test_wrong_sources_are_refused(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="camera:N"):
+        parse_source(text)
+
+
+def test_sizes_rates_and_bitrates() -> None:
+    assert parse_size("64x4096") == (64, 4096)
+    assert parse_fps("29.97") == Fraction(2997, 100)
+    assert parse_fps("30000/1001") == Fraction(30_000, 1001)
+    assert parse_kbps("552") == 552_000
+
+
+@pytest.mark.parametrize("text", ["62x64", "64x4098", "640X360", "640x360x2", "-64x64", "641x360"])
+def test_wrong_sizes_are_refused(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="even numbers"):
+        parse_size(text)
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "121", "0.9", "", "-30", "1e400"])
+def test_wrong_rates_are_refused(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="from 1 to 120"):
+        parse_fps(text)
+
+
+def test_the_default_bitrate_grows_with_pixels_a_second() -> None:
+    small = default_bitrate_bps(width=640, height=360, fps=Fraction(30))
+    large = default_bitrate_bps(width=1280, height=720, fps=Fraction(30))
+    assert small == 552_000
+    assert 3.99 < large / small < 4.01
+
+
+def test_options_survive_the_way_to_a_peer() -> None:
+    options = CallOptions(
+        source=Source(kind="file", place="a.mp4"),
+        width=640,
+        height=360,
+        fps=Fraction(30_000, 1001),
+        bitrate_bps=500_000,
+        codec=Codec.H264,
+        preset="low",
+        seed=3,
+        seconds=10,
+        record_dir=Path("kept"),
+        record_name="now",
+    )
+    assert CallOptions.from_json(options.to_json()) == options
