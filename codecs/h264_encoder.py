@@ -35,15 +35,12 @@ X264_PRESETS = (
     "veryslow",
 )
 
-# Ours: 30 ms at the default ceiling, 250 ms at 300 kbps, where it costs no quality against
-# libx264's native CBR (42.0 dB at 297 kbps against 41.9 at 293).
-DEFAULT_VBV_BITS = 75_000
-DEFAULT_CEILING_BPS = 2_500_000
-
-# Ours: targets up to here above the ceiling are served at the ceiling, since a new one costs a
-# key frame; beyond, the stream is opened again with twice the target to grow into.
-CEILING_TOLERANCE = Fraction(5, 4)
-CEILING_GROWTH = 2
+# Ours: with 250 ms, and a ceiling that is near enough, each frame's VBV delay stays within 200 ms
+# from 50 kbps to 1 Mbps on camera clips, key frames included; larger ones gain no quality.
+VBV_MS = 250
+# Ours: a stream serves targets from a fifth of the one it began with up to five times that. At 25
+# times libx264 lets twice the VBV pass, and below a fifth the VBV would be more than 1.25 s.
+RATE_SPAN = 5
 
 NEVER_PERIODIC = 1 << 30  # x264's X264_KEYINT_MAX_INFINITE
 LAMBDA_PER_QP = 118  # FF_QP2LAMBDA of libavutil: the unit of quality_stats
@@ -100,7 +97,7 @@ class _AvEncoder:
             raise LocalError(f"target_bps {request.target_bps} is not positive")
         start_ns, start_cpu_ns = time.perf_counter_ns(), self._cpu_ns()
         picture = _coded_picture(request)
-        stream = self._stream_for(picture, self._nominal_bps(request))
+        stream = self._stream_for(picture, request.target_bps)
         packet = stream.encode(picture, key=request.key)
         data = bytes(packet)
         key = NalType.IDR in nal_types(data)
@@ -123,10 +120,6 @@ class _AvEncoder:
     def close(self) -> None:
         """Free the codec's memory; a later encode opens a new stream."""
         self._stream = None
-
-    def _nominal_bps(self, request: EncodeRequest) -> int:
-        """The rate to ask of the codec, which takes every frame for 1 / fps seconds long."""
-        return request.target_bps
 
     def _stream_for(self, picture: Picture, target_bps: int) -> _Stream:
         stream = self._stream
@@ -165,9 +158,12 @@ class _AvEncoder:
 class H264Encoder(_AvEncoder):
     """libx264, constrained baseline, zero delay; its rate changes live without a key frame.
 
-    width and height are the size at first; pictures of another size open a new stream. slice_bytes
-    bounds each slice so that it fits one packet (None: one slice a frame). vbv_bits is libx264's
-    buffer: what a frame may exceed its share by. fps is what pictures are expected at; where their
+    width and height are the size at first; pictures of another size open a new stream, and so does
+    a target of less than a fifth or more than five times the one that the stream began with.
+    ceiling_bps and vbv_bits set what a stream is opened with in place of five times its first
+    target and 250 ms of it: targets up to the ceiling then need no new stream, but libx264 keeps
+    to its VBV the worse the farther the target is below. slice_bytes bounds each slice so that it
+    fits one packet (None: one slice a frame). fps is what pictures are expected at; where their
     capture times tell of another or a changing rate, the bits follow those.
     """
 
@@ -180,57 +176,61 @@ class H264Encoder(_AvEncoder):
         height: int,
         fps: Fraction | int,
         preset: str = "superfast",
-        ceiling_bps: int = DEFAULT_CEILING_BPS,
-        vbv_bits: int = DEFAULT_VBV_BITS,
+        ceiling_bps: int | None = None,
+        vbv_bits: int | None = None,
         slice_bytes: int | None = None,
         threads: int = 1,
     ) -> None:
         super().__init__(width=width, height=height, fps=fps, threads=threads)
         if preset not in X264_PRESETS:
             raise LocalError(f"x264 preset {preset!r} is none of {', '.join(X264_PRESETS)}")
-        if min(ceiling_bps, vbv_bits) < 1000:
-            raise LocalError(f"ceiling {ceiling_bps} bps, VBV {vbv_bits} bits: at least 1000 each")
-        if slice_bytes is not None and slice_bytes < 100:
-            raise LocalError(f"slice_bytes {slice_bytes} is below 100")
+        for name, value, least in (
+            ("ceiling_bps", ceiling_bps, 1000),
+            ("vbv_bits", vbv_bits, 1000),
+            ("slice_bytes", slice_bytes, 100),
+        ):
+            if value is not None and value < least:
+                raise LocalError(f"{name} {value} is below {least}")
         self._preset = preset
-        self._ceiling_bps = ceiling_bps
+        self._least_ceiling_bps = ceiling_bps or 0
         self._vbv_bits = vbv_bits
         self._slice_bytes = slice_bytes
         self._nominal_rate = NominalRate(self._fps)
+        self._served_bps = range(0)
 
-    def _nominal_bps(self, request: EncodeRequest) -> int:
+    def encode(self, request: EncodeRequest) -> EncodedFrame:
+        """See _AvEncoder.encode."""
         self._nominal_rate.add(request.picture.capture_us)
-        return self._nominal_rate.nominal_bps(request.target_bps)
+        return super().encode(request)
 
     def _retarget(self, stream: _Stream, target_bps: int) -> bool:
-        if target_bps > self._ceiling_bps * CEILING_TOLERANCE:
+        rate_bps = _whole_kbps(self._nominal_rate.nominal_bps(target_bps))
+        if rate_bps not in self._served_bps:
             return False
-        # libx264 counts in whole kbit/s, and takes 0 for "no rate set".
-        rate_bps = max(1000, min(target_bps, self._ceiling_bps))
         if rate_bps != stream.context.bit_rate:
             stream.context.bit_rate = rate_bps
         return True
 
     def _open(self, picture: Picture, target_bps: int) -> _Stream:
-        if target_bps > self._ceiling_bps * CEILING_TOLERANCE:
-            self._ceiling_bps = target_bps * CEILING_GROWTH
+        rate_bps = _whole_kbps(self._nominal_rate.nominal_bps(target_bps))
+        ceiling_bps = max(self._least_ceiling_bps, RATE_SPAN * rate_bps)
+        self._served_bps = range(rate_bps // RATE_SPAN, ceiling_bps + 1)
         options = {
             "preset": self._preset,
             "tune": "zerolatency",
             "profile": "baseline",
             "sc_threshold": "0",
             # x264 follows bit_rate after open only if this equals it at open.
-            "maxrate": str(self._ceiling_bps),
-            "bufsize": str(self._vbv_bits),
+            "maxrate": str(ceiling_bps),
+            "bufsize": str(self._vbv_bits or max(1000, target_bps * VBV_MS // 1000)),
         }
         if self._slice_bytes is not None:
             options["x264-params"] = f"slice-max-size={self._slice_bytes}"
         context = self._open_context(
-            "libx264", picture=picture, bit_rate=self._ceiling_bps, options=options
+            "libx264", picture=picture, bit_rate=ceiling_bps, options=options
         )
-        stream = _Stream(context)
-        self._retarget(stream, target_bps)
-        return stream
+        context.bit_rate = rate_bps
+        return _Stream(context)
 
 
 class OpenH264Encoder(_AvEncoder):
@@ -257,6 +257,11 @@ class OpenH264Encoder(_AvEncoder):
         return _Stream(
             self._open_context("libopenh264", picture=picture, bit_rate=target_bps, options=options)
         )
+
+
+def _whole_kbps(rate_bps: int) -> int:
+    """libx264 counts in whole kbit/s, and takes 0 for "no rate set"."""
+    return max(1000, rate_bps // 1000 * 1000)
 
 
 def _coded_picture(request: EncodeRequest) -> Picture:

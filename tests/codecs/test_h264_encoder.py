@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+
 from codecpilot.codecs.errors import LocalError
 from codecpilot.codecs.h264_decoder import H264Decoder
 from codecpilot.codecs.h264_encoder import H264Encoder, OpenH264Encoder
@@ -164,14 +165,33 @@ def test_a_new_size_or_scale_begins_with_a_key_frame_that_decodes() -> None:
     assert (frames[4].width, frames[4].height) == (160, 96)
 
 
-def test_a_target_far_above_the_ceiling_opens_a_stream_that_reaches_it() -> None:
-    codec = encoder(ceiling_bps=100_000)
-    near = [codec.encode(request(i, target_bps=120_000, key=i == 0)) for i in range(60)]
-    far = [codec.encode(request(60 + i, target_bps=400_000)) for i in range(45)]
-    assert [frame.key for frame in near[1:] + far].count(True) == 1
-    assert far[0].key
-    assert 80_000 < mean_bps(near[30:]) < 125_000
-    assert 340_000 < mean_bps(far[15:]) < 460_000
+@pytest.mark.parametrize(("first", "far"), [(80_000, 500_000), (800_000, 120_000)])
+def test_a_target_more_than_five_times_off_opens_a_stream_that_reaches_it(
+    first: int, far: int
+) -> None:
+    codec = encoder()
+    plan = [first] * 20 + [far] * 50
+    frames = [codec.encode(request(i, target_bps=bps, key=i == 0)) for i, bps in enumerate(plan)]
+    assert [frame.frame_id for frame in frames if frame.key] == [0, 20]
+    assert 0.85 * far < mean_bps(frames[35:]) < 1.15 * far
+
+
+def test_with_a_ceiling_given_targets_up_to_it_need_no_new_stream() -> None:
+    codec = encoder(ceiling_bps=1_000_000, vbv_bits=50_000)
+    plan = [80_000] * 20 + [800_000] * 50
+    frames = [codec.encode(request(i, target_bps=bps, key=i == 0)) for i, bps in enumerate(plan)]
+    assert [frame.frame_id for frame in frames if frame.key] == [0]
+    assert 0.8 * 800_000 < mean_bps(frames[40:]) < 1.15 * 800_000
+
+
+@pytest.mark.parametrize("target_bps", [100_000, 400_000])
+def test_key_frames_keep_the_delay_of_a_constant_rate_within_250_ms(target_bps: int) -> None:
+    codec, backlog_bits, delays_ms = encoder(), 0.0, []
+    for index in range(90):
+        frame = codec.encode(request(index, target_bps=target_bps, key=index in (0, 60)))
+        backlog_bits = max(0.0, backlog_bits - target_bps / FPS) + len(frame.data) * 8
+        delays_ms.append(1000 * backlog_bits / target_bps)
+    assert 30 < max(delays_ms) < 250
 
 
 def test_openh264_changes_rate_with_a_key_frame() -> None:
@@ -221,8 +241,8 @@ def test_encoding_after_close_starts_over_with_a_key_frame() -> None:
     ("settings", "part"),
     [
         ({"preset": "warp"}, "superfast"),
-        ({"ceiling_bps": 10}, "at least 1000"),
-        ({"vbv_bits": 0}, "at least 1000"),
+        ({"ceiling_bps": 10}, "ceiling_bps 10 is below 1000"),
+        ({"vbv_bits": 0}, "vbv_bits 0 is below 1000"),
         ({"slice_bytes": 5}, "100"),
         ({"threads": 0}, "1..64"),
         ({"fps": 0}, "(0, 1000]"),
