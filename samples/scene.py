@@ -10,12 +10,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import cv2
 import numpy as np
 import numpy.typing as npt
 
 from ..codecs.errors import LocalError
+from ..codecs.media_audio import BLOCK_SAMPLES, SAMPLE_RATE_HZ, Samples
 from ..codecs.pictures import check_size, new_picture
 from ..codecs.types import Picture, Plane
 from .scene_layers import (
@@ -33,11 +35,8 @@ MIN_SIDE_PX = 16
 NOISE_FIELDS = 4
 NOISE_SIGMA = 1.4  # ours: with it x264 at QP 30 spends what it spends on a real webcam clip
 NOISE_MARGIN_PX = 64
-SAMPLE_RATE_HZ = 48_000
-BLOCK_SAMPLES = SAMPLE_RATE_HZ // 50  # 20 ms
 
 Matrix = npt.NDArray[np.float64]
-Sound = npt.NDArray[np.int16]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,9 +96,8 @@ class Scene:
         y = self._margin_px + pose.camera_y * self._unit_px
         planes = (picture.y, picture.u, picture.v)
         for target, source, scale in zip(planes, self._room.planes, (1.0, 0.5, 0.5), strict=True):
-            matrix = np.array([[1, 0, -x * scale], [0, 1, -y * scale]])
-            size = (target.shape[1], target.shape[0])
-            target[...] = cv2.warpAffine(source, matrix, size, borderMode=cv2.BORDER_REPLICATE)
+            matrix = np.array([[1.0, 0.0, -x * scale], [0.0, 1.0, -y * scale]])
+            target[...] = _moved(source, matrix, (target.shape[1], target.shape[0]))
 
     def _head(self, pose: Pose) -> Layer:
         return self._heads[
@@ -137,7 +135,7 @@ class Scene:
         cv2.addWeighted(luma, light, noise, 1.0, -128.0 + 16 * (1 - light), dst=luma)
 
 
-def tone(index: int, *, seed: int = 0) -> Sound:
+def tone(index: int, *, seed: int = 0) -> Samples:
     """Block number index of the scene's sound: 20 ms of 48 kHz mono, 440 Hz in time with the mouth.
 
     Returns (960,) int16 of at most a quarter of full scale; blocks join without a click.
@@ -221,9 +219,17 @@ def _blend(targets: list[Plane], sources: list[Plane], weight: Weights, matrix: 
     if left >= right or top >= bottom:
         return
     local, size = matrix - [[0, 0, left], [0, 0, top]], (right - left, bottom - top)
-    above = np.asarray(cv2.warpAffine(weight, local, size), np.float32)
+    above = _moved(weight, local, size)
     below = 1 - above
     for target, source in zip(targets, sources, strict=True):
-        moved = cv2.warpAffine(source, local, size, borderMode=cv2.BORDER_REPLICATE)
         region = target[top:bottom, left:right]
-        region[...] = cv2.blendLinear(moved, region, above, below)
+        region[...] = cv2.blendLinear(_moved(source, local, size), region, above, below)
+
+
+def _moved(source: Any, matrix: Matrix, size: tuple[int, int]) -> Any:
+    """The source under an affine map, its edge repeated, as an array of (width, height) size."""
+    if np.array_equal(matrix[:, :2], np.eye(2)):
+        # Ten times faster than warpAffine.
+        centre = ((size[0] - 1) / 2 - matrix[0, 2], (size[1] - 1) / 2 - matrix[1, 2])
+        return cv2.getRectSubPix(source, size, centre)
+    return cv2.warpAffine(source, matrix, size, borderMode=cv2.BORDER_REPLICATE)
