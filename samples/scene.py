@@ -31,6 +31,8 @@ from .scene_layers import (
     draw_shoulders,
 )
 
+__all__ = ["BLOCK_SAMPLES", "SAMPLE_RATE_HZ", "Motion", "Pose", "Scene", "tone"]
+
 MIN_SIDE_PX = 16
 NOISE_FIELDS = 4
 NOISE_SIGMA = 1.4  # ours: with it x264 at QP 30 spends what it spends on a real webcam clip
