@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from codecpilot.codecs.errors import LocalError, RemoteError
 from codecpilot.codecs.obu import Obu, ObuType, read_obus, write_obus
 from codecpilot.rtc.rtp.av1_payload import (
@@ -10,8 +13,6 @@ from codecpilot.rtc.rtp.av1_payload import (
     is_av1_key_start,
     packetize_av1,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 
 SEQUENCE = Obu(type=ObuType.SEQUENCE_HEADER, payload=b"sequence")
 TRAVELLING = (

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import pytest
-from codecpilot.codecs.errors import LocalError, RemoteError
-from codecpilot.rtc.rtp.bits import BitReader, BitWriter
 from hypothesis import given
 from hypothesis import strategies as st
+
+from codecpilot.codecs.errors import LocalError, RemoteError
+from codecpilot.rtc.rtp.bits import BitReader, BitWriter
 
 fields = st.integers(1, 40).flatmap(
     lambda count: st.tuples(st.integers(0, (1 << count) - 1), st.just(count))

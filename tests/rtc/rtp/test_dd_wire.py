@@ -4,6 +4,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from codecpilot.codecs.errors import LocalError, RemoteError
 from codecpilot.rtc.rtp.bits import BitReader, BitWriter
 from codecpilot.rtc.rtp.dd_structure import (
@@ -19,8 +22,6 @@ from codecpilot.rtc.rtp.dd_wire import (
     parse_descriptor,
     serialize_descriptor,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 @st.composite

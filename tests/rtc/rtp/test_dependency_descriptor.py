@@ -3,6 +3,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from codecpilot.codecs.errors import LocalError, RemoteError
 from codecpilot.rtc.rtp.dd_templates import CALL_STRUCTURE
 from codecpilot.rtc.rtp.dd_wire import parse_descriptor, serialize_descriptor
@@ -12,8 +15,6 @@ from codecpilot.rtc.rtp.dependency_descriptor import (
     FrameDescription,
     MissingStructure,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 
 # What Chromium 156 sends with the first packet of a 640x360 key frame.
 CHROMIUM_L1T1 = bytes.fromhex("c0000180003a4101813f80b380")

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from codecpilot.codecs.errors import LocalError, RemoteError
 from codecpilot.rtc.rtp.extensions import (
     ABS_CAPTURE_TIME,
@@ -18,8 +21,6 @@ from codecpilot.rtc.rtp.extensions import (
     us_from_ntp,
 )
 from codecpilot.rtc.rtp.packet import RtpPacket, parse_rtp
-from hypothesis import given
-from hypothesis import strategies as st
 
 URIS = (MID, ABS_SEND_TIME, TRANSPORT_CC, DEPENDENCY_DESCRIPTOR, ABS_CAPTURE_TIME, PLAYOUT_DELAY)
 ALL = ExtensionMap({uri: i for i, uri in enumerate(URIS, start=1)})

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from codecpilot.codecs.errors import LocalError, RemoteError
 from codecpilot.rtc.rtp.h264_payload import (
     MIN_PAYLOAD_BYTES,
@@ -9,8 +12,6 @@ from codecpilot.rtc.rtp.h264_payload import (
     is_h264_key,
     packetize_h264,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 
 SPS, PPS, IDR, SLICE = b"\x67sps", b"\x68pps", b"\x65idr", b"\x41slice"
 

@@ -3,10 +3,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from codecpilot.codecs.errors import LocalError, RemoteError
-from codecpilot.rtc.rtp.packet import RtpPacket, is_rtcp, parse_rtp, unwrap_rtx, wrap_rtx
 from hypothesis import given
 from hypothesis import strategies as st
+
+from codecpilot.codecs.errors import LocalError, RemoteError
+from codecpilot.rtc.rtp.packet import RtpPacket, is_rtcp, parse_rtp, unwrap_rtx, wrap_rtx
 
 PACKET = RtpPacket(96, True, 65535, 0xFFFFFFFF, 0x11223344, b"payload")
 

@@ -3,6 +3,9 @@ from __future__ import annotations
 import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from codecpilot.codecs.errors import LocalError, RemoteError
 from codecpilot.rtc.rtp.rtcp import (
     App,
@@ -21,8 +24,6 @@ from codecpilot.rtc.rtp.rtcp import (
     salvage_rtcp,
     serialize_rtcp,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 
 ssrcs = st.integers(0, 0xFFFFFFFF)
 words = ssrcs

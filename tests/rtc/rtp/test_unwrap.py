@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import pytest
-from codecpilot.codecs.errors import LocalError
-from codecpilot.rtc.rtp.unwrap import Unwrapper
 from hypothesis import given
 from hypothesis import strategies as st
+
+from codecpilot.codecs.errors import LocalError
+from codecpilot.rtc.rtp.unwrap import Unwrapper
 
 
 def test_first_value_stands_for_itself() -> None:
