@@ -84,6 +84,7 @@ const void *aom_codec_av1_cx(void);
 int aom_codec_enc_config_default(const void *iface, aom_codec_enc_cfg_t *cfg, unsigned int usage);
 int aom_codec_enc_init_ver(aom_codec_ctx_t *ctx, const void *iface,
                            const aom_codec_enc_cfg_t *cfg, aom_codec_flags_t flags, int ver);
+int aom_codec_enc_config_set(aom_codec_ctx_t *ctx, const aom_codec_enc_cfg_t *cfg);
 int aom_codec_destroy(aom_codec_ctx_t *ctx);
 int aom_codec_control(aom_codec_ctx_t *ctx, int ctrl_id, ...);
 int aom_codec_encode(aom_codec_ctx_t *ctx, const aom_image_t *img, aom_codec_pts_t pts,

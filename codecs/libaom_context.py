@@ -112,10 +112,9 @@ class AomContext:
         aom.check(status, doing=f"opening for {width}x{height}", context=self._context)
         # Also frees the memory of a context that nobody closed.
         self._destroy = weakref.finalize(self, aom.lib.aom_codec_destroy, self._context)
-        self.set(Control.RTC_EXTERNAL_RC, 1)
-        self._declare_one_layer()
+        self._take_control()
 
-    def set(self, control: Control, value: int) -> None:
+    def set(self, control: IntEnum, value: int) -> None:
         """Set a control that takes an int or unsigned int."""
         self._control(control, self._ffi.cast("int", value))
 
@@ -136,14 +135,11 @@ class AomContext:
 
     def encode(self, picture: Picture, *, flags: FrameFlag) -> bytes:
         """Encode one frame; returns its temporal unit, delimiter included. Copies no plane."""
-        planes = _planes_for_libaom(picture)
-        self._fill_image(planes)
         self._pts += 1
-        status = self._aom.lib.aom_codec_encode(
-            self._context, self._image, self._pts, 1, int(flags)
-        )
-        self._check(status, doing="encoding")
-        return self._packets()
+        data = self._submit(picture, pts=self._pts, duration=1, flags=flags)
+        if not data:
+            raise LocalError(f"libaom {self._aom.version} made no frame of a picture")
+        return data
 
     def last_quantizer(self) -> int:
         """The quantizer (0..63) of the last frame as libaom reports it."""
@@ -176,6 +172,11 @@ class AomContext:
         config.kf_mode = 0
         return config
 
+    def _take_control(self) -> None:
+        """Take the quantizer and the references out of libaom's hands."""
+        self.set(Control.RTC_EXTERNAL_RC, 1)
+        self._declare_one_layer()
+
     def _declare_one_layer(self) -> None:
         """libaom obeys SVC_REF_FRAME_CONFIG only after layers were declared: one of each kind."""
         parameters = self._ffi.new("aom_svc_params_t *")
@@ -187,12 +188,22 @@ class AomContext:
         self._control(Control.SVC_PARAMS, parameters)
         self._control(Control.SVC_LAYER_ID, self._ffi.new("aom_svc_layer_id_t *"))
 
-    def _control(self, control: Control, argument: Any) -> None:
+    def _control(self, control: IntEnum, argument: Any) -> None:
         status = self._aom.lib.aom_codec_control(self._context, int(control), argument)
         self._check(status, doing=control.name)
 
     def _check(self, status: int, *, doing: str) -> None:
         self._aom.check(status, doing=doing, context=self._context)
+
+    def _submit(self, picture: Picture, *, pts: int, duration: int, flags: FrameFlag) -> bytes:
+        """Encode at a time in ticks of the timebase; nothing comes back of a dropped picture."""
+        planes = _planes_for_libaom(picture)
+        self._fill_image(planes)
+        status = self._aom.lib.aom_codec_encode(
+            self._context, self._image, pts, duration, int(flags)
+        )
+        self._check(status, doing="encoding")
+        return self._packets()
 
     def _fill_image(self, planes: tuple[Plane, Plane, Plane]) -> None:
         image, height, width = self._image, *planes[0].shape
@@ -211,8 +222,6 @@ class AomContext:
             if packet.kind == _PACKET_FRAME:
                 frame = packet.data.frame
                 parts.append(self._ffi.buffer(frame.buf, frame.sz)[:])
-        if not parts:
-            raise LocalError(f"libaom {self._aom.version} made no frame of a picture")
         return b"".join(parts)
 
     def _copy_plane(self, image: Any, index: int) -> Plane:
