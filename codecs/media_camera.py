@@ -14,15 +14,11 @@ from .media_container import US_PER_S
 from .pictures import fit_picture, picture_from_frame
 from .types import Picture
 
-# Formats and names of libavdevice. dshow takes no number, but "video=@device" is no name either:
-# its own "video_device_number" picks among devices of one name, so Windows needs the name itself.
-DEVICES = {"linux": "v4l2", "darwin": "avfoundation", "win32": "dshow"}
-
 
 def open_camera(
     camera: int | str, *, size: tuple[int, int] | None = None, fps: Fraction | int = 30
 ) -> Generator[Picture, None, None]:
-    """Pictures of camera number 0 up (on Windows: the device's name), as they are captured.
+    """Pictures of camera number 0 up (on Windows also by the device's name), as they are captured.
 
     capture_us begins at 0 with the first picture. A camera that does not offer size and fps gives
     what it has, then the pictures are cropped and scaled. Raises LocalError at once where there is
@@ -38,12 +34,16 @@ def open_camera(
 
 def device_name(camera: int | str, *, platform: str) -> tuple[str, str]:
     """FFmpeg's capture device and the name that the camera has there."""
-    if platform not in DEVICES:
-        raise LocalError(f"no camera capture on {platform}, only on {', '.join(DEVICES)}")
     if isinstance(camera, int) and camera < 0:
         raise LocalError(f"camera {camera} is below 0")
-    names = {"linux": f"/dev/video{camera}", "darwin": f"{camera}:none", "win32": f"video={camera}"}
-    return DEVICES[platform], names[platform]
+    if platform == "linux":
+        return "v4l2", f"/dev/video{camera}"
+    if platform == "darwin":
+        return "avfoundation", f"{camera}:none"
+    if platform == "win32":
+        # dshow knows names only, the older vfwcap numbers only.
+        return ("vfwcap", str(camera)) if isinstance(camera, int) else ("dshow", f"video={camera}")
+    raise LocalError(f"no camera capture on {platform}, only on linux, darwin and win32")
 
 
 def _opened(device: str, name: str, options: dict[str, str]) -> InputContainer:

@@ -10,6 +10,7 @@ from pathlib import Path
 import av
 import numpy as np
 import pytest
+
 from codecpilot.codecs.errors import LocalError
 from codecpilot.codecs.media import open_audio, open_camera, open_video, probe
 from codecpilot.codecs.media_camera import device_name
@@ -289,6 +290,7 @@ def test_a_reader_can_be_closed_before_its_end(clip: Path) -> None:
 def test_each_system_has_its_names_for_cameras() -> None:
     assert device_name(2, platform="linux") == ("v4l2", "/dev/video2")
     assert device_name(0, platform="darwin") == ("avfoundation", "0:none")
+    assert device_name(1, platform="win32") == ("vfwcap", "1")
     assert device_name("Cam", platform="win32") == ("dshow", "video=Cam")
     for camera, platform in ((-1, "linux"), (0, "plan9")):
         with pytest.raises(LocalError):
