@@ -16,6 +16,7 @@ from typing import Any
 
 import av
 from av.audio.frame import AudioFrame
+from av.container import InputContainer
 
 from .errors import LocalError, RemoteError
 from .nal import NalType, parse_header, split_annex_b
@@ -47,10 +48,12 @@ class _Part:
 
     def __init__(self, path: Path, *, codec: Codec, key_frame: bytes, zero_us: int) -> None:
         self.zero_us = zero_us
-        self._template = av.open(
-            io.BytesIO(_stream_start(codec, key_frame)), format=_FORMATS[codec]
-        )
-        self._container = av.open(str(path), "w", format="matroska")
+        self._path = path
+        self._template = _opened_stream(codec, key_frame)
+        try:
+            self._container = av.open(str(path), "w", format="matroska")
+        except (av.FFmpegError, OSError) as error:
+            raise LocalError(f"cannot record into {path}: {error}") from error
         self._video = self._container.add_stream_from_template(
             self._template.streams.video[0], opaque=True
         )
@@ -67,18 +70,26 @@ class _Part:
         packet.time_base = VIDEO_TIME_BASE
         packet.pts = packet.dts = pts
         packet.is_keyframe = key
-        self._container.mux(packet)
+        self._mux([packet])
 
     def sound(self, frame: AudioFrame, *, time_us: int) -> None:
         frame.time_base = Fraction(1, SOUND_RATE_HZ)
         frame.pts = time_us * SOUND_RATE_HZ // US_PER_S
-        self._container.mux(self._sound.encode(frame))
+        self._mux(self._sound.encode(frame))
 
     def close(self) -> None:
-        if self._last_pts >= 0:
-            self._container.mux(self._sound.encode(None))
-        self._container.close()
-        self._template.close()
+        try:
+            if self._last_pts >= 0:
+                self._mux(self._sound.encode(None))
+        finally:
+            self._container.close()
+            self._template.close()
+
+    def _mux(self, packets: list[av.Packet]) -> None:
+        try:
+            self._container.mux(packets)
+        except (av.FFmpegError, OSError) as error:
+            raise LocalError(f"cannot record into {self._path}: {error}") from error
 
 
 class Recorder:
@@ -103,7 +114,8 @@ class Recorder:
         """A received AV1 temporal unit or H.264 access unit (Annex B), in decoding order.
 
         rtp_timestamp is unwrapped (90 kHz), capture_us its capture on the clock that sound shares.
-        What comes before the first key frame is not kept. Raises RemoteError for a damaged key frame.
+        What comes before the first key frame is not kept. Raises RemoteError for a damaged key
+        frame, LocalError when the file cannot be written.
         """
         if key:
             self._begin_part(codec, data, capture_us=capture_us)
@@ -139,10 +151,7 @@ class Recorder:
             return
         self.close()
         path = self._folder / f"{self._name}-{len(self.paths) + 1}.mkv"
-        try:
-            self._part = _Part(path, codec=codec, key_frame=key_frame, zero_us=capture_us)
-        except OSError as error:
-            raise LocalError(f"cannot record into {path}: {error}") from error
+        self._part = _Part(path, codec=codec, key_frame=key_frame, zero_us=capture_us)
         self._header = header
         self._video_line = None
         self.paths.append(path)
@@ -161,6 +170,19 @@ def _stream_header(codec: Codec, key_frame: bytes) -> bytes:
     if not found:
         raise RemoteError(f"a key frame of {codec.value} carries no stream header")
     return found[0]
+
+
+def _opened_stream(codec: Codec, key_frame: bytes) -> InputContainer:
+    """The stream's parameters as FFmpeg reads them from its key frame."""
+    try:
+        data = io.BytesIO(_stream_start(codec, key_frame))
+        container = av.open(data, mode="r", format=_FORMATS[codec])
+        if container.streams.video:
+            return container
+        container.close()
+    except (av.FFmpegError, OSError) as error:
+        raise RemoteError(f"a key frame of {codec.value} that cannot be read: {error}") from error
+    raise RemoteError(f"a key frame of {codec.value} without a picture")
 
 
 def _stream_start(codec: Codec, key_frame: bytes) -> bytes:

@@ -1,0 +1,121 @@
+"""The tracks of a named source, with real files and the drawn scene."""
+
+from __future__ import annotations
+
+import asyncio
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import pytest
+
+from codecpilot.codecs.errors import LocalError
+from codecpilot.samples.call.clocks import wall_us
+from codecpilot.samples.call.options import Source
+from codecpilot.samples.call.source_tracks import SourceTracks, check_source, open_tracks
+
+SIZE = (64, 64)
+FPS = Fraction(30)
+SCENE = Source(kind="synthetic")
+
+
+def opened(source: Source, *, side: str = "A", due: list[int] | None = None) -> SourceTracks:
+    return open_tracks(
+        source,
+        side=side,
+        width=SIZE[0],
+        height=SIZE[1],
+        fps=FPS,
+        seed=1,
+        on_due=(due if due is not None else []).append,
+    )
+
+
+async def received(
+    tracks: SourceTracks, *, pictures: int, sounds: int
+) -> tuple[list[Any], list[Any]]:
+    async def some(track: Any, count: int) -> list[Any]:
+        return [await asyncio.wait_for(track.recv(), 10) for _ in range(count)]
+
+    try:
+        found = await asyncio.gather(some(tracks.pictures, pictures), some(tracks.sound, sounds))
+    finally:
+        tracks.close()
+    return found[0], found[1]
+
+
+@pytest.fixture
+def clip(tmp_path: Path) -> Source:
+    """Half a second of gray that brightens, with a loud sound."""
+    path = tmp_path / "clip.mkv"
+    with av.open(str(path), "w") as container:
+        video = container.add_stream("ffv1", rate=30)
+        video.width, video.height, video.pix_fmt = 64, 64, "yuv420p"
+        sound = container.add_stream("pcm_s16le", rate=48_000, layout="mono")
+        for i in range(15):
+            picture = av.VideoFrame.from_ndarray(
+                np.full((96, 64), 100 + 5 * i, np.uint8), format="yuv420p"
+            )
+            picture.pts = i
+            container.mux(video.encode(picture))
+            samples = np.full((1, 1600), 9_000, np.int16)
+            frame = av.AudioFrame.from_ndarray(samples, format="s16", layout="mono")
+            frame.sample_rate, frame.pts = 48_000, i * 1600
+            container.mux(sound.encode(frame))
+        container.mux(video.encode(None))
+    return Source(kind="file", place=str(path))
+
+
+async def test_the_scene_comes_in_the_asked_size_with_even_timestamps_and_a_tone() -> None:
+    due: list[int] = []
+    tracks = opened(SCENE, due=due)
+    pictures, sounds = await received(tracks, pictures=4, sounds=3)
+    assert {(frame.width, frame.height) for frame in pictures} == {SIZE}
+    assert all(frame.pts % 3000 == 0 for frame in pictures)
+    assert [frame.pts for frame in pictures] == sorted({frame.pts for frame in pictures})
+    assert {frame.time_base for frame in pictures} == {Fraction(1, 90_000)}
+    assert [frame.pts for frame in sounds] == [0, 960, 1920]
+    assert due == sorted(due)
+    assert len(due) >= 4
+
+
+async def test_the_sides_draw_different_pictures() -> None:
+    first = (await received(opened(SCENE, side="A"), pictures=1, sounds=1))[0][0].to_ndarray()
+    second = (await received(opened(SCENE, side="B"), pictures=1, sounds=1))[0][0].to_ndarray()
+    assert np.abs(first.astype(int) - second).mean() > 1
+
+
+async def test_a_file_is_played_again_from_its_start_with_its_own_sound(clip: Source) -> None:
+    pictures, sounds = await received(opened(clip), pictures=20, sounds=5)
+    brightness = [int(frame.to_ndarray()[0, 0]) for frame in pictures]
+    assert all(98 <= value <= 172 for value in brightness)
+    assert any(after < before for before, after in pairwise(brightness))
+    assert pictures[-1].pts >= 19 * 3000
+    assert np.abs(sounds[3].to_ndarray().astype(int) - 9_000).max() < 20
+
+
+async def test_the_next_due_time_is_that_of_a_coming_picture() -> None:
+    due: list[int] = []
+    tracks = opened(SCENE, due=due)
+    await received(tracks, pictures=2, sounds=1)
+    now_us = wall_us()
+    next_us = tracks.next_due_us(now_us)
+    assert now_us - 2 <= next_us <= now_us + 33_400
+
+
+def test_only_side_a_takes_the_camera() -> None:
+    tracks = opened(Source(kind="camera", place="77"), side="B")
+    pictures, _ = asyncio.run(received(tracks, pictures=1, sounds=1))
+    assert (pictures[0].width, pictures[0].height) == SIZE
+
+
+def test_a_camera_that_is_not_there_is_told_before_the_call() -> None:
+    with pytest.raises(LocalError, match="77"):
+        check_source(Source(kind="camera", place="77"), width=64, height=64, fps=FPS)
+
+
+def test_a_good_file_passes_the_check(clip: Source) -> None:
+    check_source(clip, width=64, height=64, fps=FPS)
