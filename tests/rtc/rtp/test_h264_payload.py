@@ -10,6 +10,7 @@ from codecpilot.rtc.rtp.h264_payload import (
     START_CODE,
     assemble_h264,
     is_h264_key,
+    is_h264_sequence_start,
     packetize_h264,
 )
 
@@ -79,6 +80,14 @@ def test_key_frames_are_told_by_their_first_packet(nal_units: list[bytes], key: 
 def test_what_follows_the_first_fragment_begins_no_key_frame() -> None:
     payloads = packetize_h264(annex_b(IDR + b"x" * 200), max_payload_bytes=100)
     assert [is_h264_key(payload) for payload in payloads] == [True, False, False]
+
+
+def test_only_a_payload_with_an_sps_begins_a_sequence() -> None:
+    payloads = packetize_h264(annex_b(SPS, PPS, IDR + b"x" * 200), max_payload_bytes=100)
+    assert [is_h264_sequence_start(payload) for payload in payloads] == [True, False, False, False]
+    assert is_h264_sequence_start(SPS)
+    assert not is_h264_sequence_start(IDR)
+    assert not is_h264_sequence_start(b"")
 
 
 @pytest.mark.parametrize("payload", [b"", b"\x7c", b"\x78\x00\x09\x67"])
