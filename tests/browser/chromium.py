@@ -1,0 +1,97 @@
+"""Headless Chromium as the other side of a call: the page's functions as methods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aiortc import RTCPeerConnection, RTCSessionDescription
+from playwright.async_api import Page
+
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--use-fake-device-for-media-stream=fps=30",
+    "--use-fake-ui-for-media-stream",
+    "--allow-loopback-in-peer-connection",
+    "--disable-features=WebRtcHideLocalIpsWithMdns",
+)
+CAMERA = {"width": {"exact": 640}, "height": {"exact": 360}, "frameRate": 30}
+
+
+class ChromiumPeer:
+    """A browser page with one peer connection; codec is its own preference."""
+
+    def __init__(self, page: Page, *, receive: bool = True, codec: str | None = None) -> None:
+        self._page = page
+        self._choices = {"receive": receive, "codec": codec}
+
+    async def open(
+        self,
+        *,
+        camera: bool = False,
+        microphone: bool = False,
+        channel: bool = False,
+        scalability_mode: str | None = None,
+    ) -> None:
+        """Create the connection with the fake devices' tracks."""
+        parts = {
+            "camera": CAMERA if camera else False,
+            "microphone": microphone,
+            "channel": channel,
+            "scalabilityMode": scalability_mode,
+        }
+        await self._page.evaluate("parts => open(parts)", parts)
+
+    async def answer(self, pc: RTCPeerConnection) -> str:
+        """Take pc's offer; returns the answer's SDP."""
+        await pc.setLocalDescription(await pc.createOffer())
+        sdp: str = await self._page.evaluate(
+            "([choices, sdp]) => answer(choices, sdp)", [self._choices, pc.localDescription.sdp]
+        )
+        await pc.setRemoteDescription(RTCSessionDescription(sdp=sdp, type="answer"))
+        return sdp
+
+    async def offer(self, pc: RTCPeerConnection) -> str:
+        """Make an offer that pc answers; returns the offer's SDP."""
+        sdp: str = await self._page.evaluate("choices => offer(choices)", self._choices)
+        await pc.setRemoteDescription(RTCSessionDescription(sdp=sdp, type="offer"))
+        await pc.setLocalDescription(await pc.createAnswer())
+        await self._page.evaluate("sdp => accept(sdp)", pc.localDescription.sdp)
+        return sdp
+
+    async def stats(self, kind: str, *, media: str = "video") -> dict[str, Any] | None:
+        """The first statistics entry of a type, of one media kind where it has one; None without."""
+        for entry in await self._page.evaluate("stats()"):
+            if entry["type"] == kind and entry.get("kind", media) == media:
+                return dict(entry)
+        return None
+
+    async def codec_of(self, entry: dict[str, Any]) -> str:
+        """The mimeType that a stream's statistics refer to."""
+        entries = {e["id"]: e for e in await self._page.evaluate("stats()")}
+        return str(entries[entry["codecId"]]["mimeType"])
+
+    async def look(self) -> list[float]:
+        """Luma of the shown picture at 32x18 pixels."""
+        pixels: list[float] = await self._page.evaluate("look()")
+        return pixels
+
+    async def say(self, text: str) -> None:
+        """Send on the data channel."""
+        await self._page.evaluate("text => opened.send(text)", text)
+
+    async def heard(self) -> list[str]:
+        """What came on the data channel."""
+        messages: list[str] = await self._page.evaluate("messages")
+        return messages
+
+    async def close(self) -> None:
+        """End the call and the page."""
+        await self._page.evaluate("close()")
+        await self._page.close()

@@ -1,0 +1,142 @@
+"""Losses between us and Chromium are repaired: by retransmission, and by a key frame where that fails."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from tests.browser.playing import decoded, plays_smoothly
+from tests.live_call import DrawnTrack, Viewer, call, eventually, in_call, stats
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+LOSS_RATIO = 0.05
+LOSSY_S = 4.0
+
+
+class Loss:
+    """Decides over each RTP packet on its way through one of our transports."""
+
+    def __init__(self) -> None:
+        self.is_lost: Callable[[bytes], bool] = lambda data: False
+        self.lost = 0
+
+    def on_the_way_out(self, transport: Any) -> None:
+        """Put it between our senders and the wire."""
+        send = transport._send_rtp
+
+        async def lossy(data: bytes) -> None:
+            if not self._drops(data):
+                await send(data)
+
+        transport._send_rtp = lossy
+
+    def on_the_way_in(self, transport: Any) -> None:
+        """Put it between the wire and our receivers."""
+        handle: Callable[..., Awaitable[None]] = transport._handle_rtp_data
+
+        async def lossy(data: bytes, arrival_time_ms: int) -> None:
+            if not self._drops(data):
+                await handle(data, arrival_time_ms=arrival_time_ms)
+
+        transport._handle_rtp_data = lossy
+
+    def _drops(self, data: bytes) -> bool:
+        is_rtcp = 192 <= data[1] <= 223  # RFC 5761 section 4
+        if is_rtcp or not self.is_lost(data):
+            return False
+        self.lost += 1
+        return True
+
+
+def _at_random(payload_type: int) -> Callable[[bytes], bool]:
+    """Loses media packets, not retransmissions, by a seed of its own."""
+    rng = random.Random(5)
+    return lambda data: data[1] & 0x7F == payload_type and rng.random() < LOSS_RATIO
+
+
+@pytest.mark.parametrize("codec", ["AV1", "H264"])
+async def test_chromium_gets_lost_packets_again(codec: str, chromium_peer: Any) -> None:
+    peer, loss = chromium_peer(), Loss()
+    await peer.open()
+    async with in_call(call(codecs=(codec,), target_bps=600_000)) as (pc,):
+        sender = pc.addTransceiver(DrawnTrack(width=640, height=360), direction="sendonly").sender
+        await peer.answer(pc)
+        loss.on_the_way_out(sender.transport)
+        await eventually(lambda: decoded(peer), "Chromium decodes a picture", within_s=15)
+        loss.is_lost = _at_random(sender.core.codec.payload_type)
+        await asyncio.sleep(LOSSY_S)
+        loss.is_lost = lambda data: False
+        inbound = await plays_smoothly(pc, peer)
+        assert loss.lost > 0
+        assert inbound["nackCount"] > 0
+        assert 0 < inbound["retransmittedPacketsReceived"] <= loss.lost + 20
+        assert (inbound["keyFramesDecoded"], inbound["pliCount"]) == (1, 0)
+        outbound = await stats(pc, "outbound-rtp")
+        assert outbound.nackCount > 0
+        assert loss.lost * 0.8 <= outbound.retransmittedPacketsSent <= loss.lost * 3
+
+
+async def test_chromiums_picture_loss_gets_a_key_frame(chromium_peer: Any) -> None:
+    """The first key frame never arrives, and no retransmission can bring it."""
+    peer, loss = chromium_peer(), Loss()
+    await peer.open()
+    async with in_call(call()) as (pc,):
+        sender = pc.addTransceiver(DrawnTrack(), direction="sendonly").sender
+        loss.on_the_way_out(sender.transport)
+        loss.is_lost = lambda data: sender.core is None or sender.core.counters.framesSent < 15
+        await peer.answer(pc)
+        inbound = await plays_smoothly(pc, peer)
+        outbound = await stats(pc, "outbound-rtp")
+        assert loss.lost >= 10
+        assert outbound.pliCount + outbound.firCount > 0
+        assert 2 <= outbound.keyFramesEncoded <= 4
+        assert inbound["keyFramesDecoded"] == outbound.keyFramesEncoded - 1
+
+
+@pytest.mark.parametrize("codec", ["AV1", "H264"])
+async def test_we_get_chromiums_lost_packets_again(codec: str, chromium_peer: Any) -> None:
+    peer, loss = chromium_peer(receive=False, codec=codec), Loss()
+    await peer.open(camera=True)
+    async with in_call(call(codecs=(codec,))) as (pc,):
+        viewer = Viewer(pc)
+        receiver = pc.addTransceiver("video", direction="recvonly").receiver
+        await peer.answer(pc)
+        loss.on_the_way_in(receiver.transport)
+        await eventually(lambda: viewer.count, "a picture is decoded", within_s=15)
+        loss.is_lost = _at_random(receiver.core.codec.payload_type)
+        await asyncio.sleep(LOSSY_S)
+        loss.is_lost = lambda data: False
+        await eventually(lambda: viewer.count > 60, "pictures go on after the losses")
+        inbound, outbound = await stats(pc, "inbound-rtp"), await peer.stats("outbound-rtp")
+        assert loss.lost > 0
+        assert 0 < inbound.nackCount <= 3 * loss.lost
+        assert inbound.retransmittedPacketsReceived >= 0.8 * loss.lost
+        assert (inbound.keyFramesDecoded, inbound.pliCount) == (1, 0)
+        assert outbound["nackCount"] == inbound.nackCount
+        assert inbound.totalFreezesDuration < LOSSY_S / 2
+
+
+async def test_our_picture_loss_gets_a_key_frame_from_chromium(chromium_peer: Any) -> None:
+    """Everything is lost for a second; what is asked for again is lost too."""
+    peer, loss = chromium_peer(receive=False, codec="AV1"), Loss()
+    await peer.open(camera=True)
+    async with in_call(call()) as (pc,):
+        viewer = Viewer(pc)
+        receiver = pc.addTransceiver("video", direction="recvonly").receiver
+        await peer.answer(pc)
+        loss.on_the_way_in(receiver.transport)
+        await eventually(lambda: viewer.count > 20, "pictures are decoded", within_s=15)
+        loss.is_lost = lambda data: True
+        await asyncio.sleep(1)
+        seen = viewer.count
+        own = receiver.core.codec.payload_type
+        loss.is_lost = lambda data: data[1] & 0x7F != own
+        await eventually(lambda: viewer.count > seen + 30, "pictures go on after the gap")
+        inbound = await stats(pc, "inbound-rtp")
+        assert inbound.pliCount > 0
+        assert 2 <= inbound.keyFramesDecoded <= 4
+        assert 0.8 < inbound.totalFreezesDuration < 5
