@@ -116,9 +116,10 @@ class DependencyDescriptorWriter:
         """The descriptor of one packet: 3 bytes where a template says it all, 13 with structure.
 
         fdiffs are frame_number minus that of each frame referred to, in any order; empty on a key
-        frame. chain_fdiff is frame_number minus that of the previous base frame (temporal_id 0); 0
-        where the chain of base frames begins anew: on a key frame, and on a frame that is to be
-        decoded though base frames before it were lost.
+        frame. chain_fdiff is frame_number minus that of the base frame (temporal_id 0) without which
+        the base layer cannot go on: the previous one, or the reference of a frame that is predicted
+        past lost ones; 0 on a key frame, and for a reference more than 255 frames back (A.5: the
+        chain begins anew).
 
         Raises LocalError for an illegal combination: receivers take a packet with a structure for
         the first of a key frame, and Chromium drops a frame with more than 5 references.
