@@ -19,8 +19,9 @@ from av.audio.frame import AudioFrame
 from av.container import InputContainer
 
 from .errors import LocalError, RemoteError
-from .nal import NalType, parse_header, split_annex_b
+from .nal import NalType, parse_header, parse_sps, split_annex_b
 from .obu import ObuType, read_obus
+from .sequence_header import read_sequence_header
 from .types import Codec
 
 VIDEO_TIME_BASE = Fraction(1, 90_000)
@@ -161,7 +162,7 @@ _FORMATS = {Codec.AV1: "ivf", Codec.H264: "h264"}
 
 
 def _stream_header(codec: Codec, key_frame: bytes) -> bytes:
-    """What a file's header is made of: the AV1 sequence header, or the H.264 SPS."""
+    """What a file's header is made of: the AV1 sequence header, or the H.264 SPS; a legal one."""
     if codec is Codec.AV1:
         found = [o.payload for o in read_obus(key_frame) if o.type == ObuType.SEQUENCE_HEADER]
     else:
@@ -169,6 +170,10 @@ def _stream_header(codec: Codec, key_frame: bytes) -> bytes:
         found = [unit for unit in units if parse_header(unit).nal_type == NalType.SPS]
     if not found:
         raise RemoteError(f"a key frame of {codec.value} carries no stream header")
+    if codec is Codec.AV1:
+        read_sequence_header(found[0])
+    else:
+        parse_sps(found[0])
     return found[0]
 
 

@@ -65,7 +65,7 @@ class Machine:
 def describe_machine() -> Machine:
     """Read the facts."""
     memory = psutil.virtual_memory()
-    model, flags = _processor(Path("/proc/cpuinfo"))
+    model, flags = processor(Path("/proc/cpuinfo"))
     return Machine(
         system=f"{platform.system()} {platform.release()} {platform.machine()}",
         python=platform.python_version(),
@@ -83,7 +83,7 @@ def describe_machine() -> Machine:
 def usable_cores() -> float:
     """Cores that this process may use: those it may run on, or its share of them where that is less."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return min(cores or 1, _quota_cores(Path("/sys/fs/cgroup")))
+    return min(cores or 1, quota_cores(Path("/sys/fs/cgroup")))
 
 
 def find_libraries() -> list[Library]:
@@ -139,7 +139,7 @@ def _file(name: str) -> str:
     return next((str(path) for path in carried_libraries("av", name)), "")
 
 
-def _quota_cores(cgroups: Path) -> float:
+def quota_cores(cgroups: Path) -> float:
     """The CPU quota of a container, in cores (cgroup v2's cpu.max, v1's cpu.cfs_*); inf without one."""
     try:
         if (cgroups / "cpu.max").exists():
@@ -160,7 +160,7 @@ def _version(package: str) -> str:
         return ""
 
 
-def _processor(cpuinfo: Path) -> tuple[str, frozenset[str]]:
+def processor(cpuinfo: Path) -> tuple[str, frozenset[str]]:
     """Model and flags as Linux tells them; nothing elsewhere."""
     try:
         lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines()
