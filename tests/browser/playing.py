@@ -10,7 +10,7 @@ from tests.live_call import eventually, stats
 
 # A busy machine stalls sender and browser alike; a fault of the stream shows in every window.
 WINDOWS = 4
-WINDOW_S = 2.5
+WINDOW_S = 2.0
 MIN_PLAYED_RATIO = 0.85
 
 

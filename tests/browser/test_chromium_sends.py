@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 SIZE = (640, 360)
 MIN_PLAYED_RATIO = 0.85
 WINDOWS = 4
-WINDOW_S = 2.5
+WINDOW_S = 2.0
 
 
 async def _plays_smoothly(pc: Any, peer: ChromiumPeer, viewer: Viewer) -> Any:

@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
+
 from codecpilot.codecs.types import Codec
 
 from tests.browser.playing import decoded, plays_smoothly
