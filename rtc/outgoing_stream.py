@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from ..codecs.types import Codec, EncodedFrame
 from .messages import NegotiatedCodec
 from .rtp.av1_payload import packetize_av1
-from .rtp.dependency_descriptor import DependencyDescriptorWriter
+from .rtp.dependency_descriptor import MAX_CHAIN_FDIFF, DependencyDescriptorWriter
 from .rtp.extensions import (
     DEPENDENCY_DESCRIPTOR,
     AbsCaptureTime,
@@ -27,9 +27,6 @@ MAX_PACKET_BYTES = 1200
 # webrtc.md's libwebrtc baseline is 600 packets; ours: two seconds at 5 Mbps.
 HISTORY_PACKETS = 1024
 CLOCK_RATE = 90_000
-# The largest descriptors that DependencyDescriptorWriter makes: custom fdiffs and chain, or the structure.
-DELTA_DESCRIPTOR_BYTES = 8
-KEY_DESCRIPTOR_BYTES = 13
 
 
 @dataclass(slots=True)
@@ -75,16 +72,8 @@ class OutgoingStream:
     def add_frame(self, frame: EncodedFrame, *, codec: NegotiatedCodec) -> int:
         """Queue a frame's packets; returns how many they are."""
         payloads = self._payloads(frame)
-        described = frame.codec is Codec.AV1 and DEPENDENCY_DESCRIPTOR in self._extensions
         last = len(payloads) - 1
         for i, payload in enumerate(payloads):
-            values = HeaderExtensions(
-                mid=self.identity.mid,
-                abs_capture_time=self._capture_time(frame) if i == 0 else None,
-                dependency_descriptor=self._describe(frame, first=i == 0, last=i == last)
-                if described
-                else None,
-            )
             packet = RtpPacket(
                 payload_type=codec.payload_type,
                 marker=i == last,
@@ -94,6 +83,7 @@ class OutgoingStream:
                 payload=payload,
             )
             self._sequence = (self._sequence + 1) & 0xFFFF
+            values = self._values(frame, first=i == 0, last=i == last)
             self._queue.append((packet, values))
         if frame.temporal_id == 0:
             self._last_base_id = frame.frame_id
@@ -154,19 +144,23 @@ class OutgoingStream:
         return packetize_h264(frame.data, max_payload_bytes=min(first, others))
 
     def _extension_bytes(self, frame: EncodedFrame, *, first: bool) -> int:
-        descriptor_bytes = KEY_DESCRIPTOR_BYTES if frame.key and first else DELTA_DESCRIPTOR_BYTES
-        values = HeaderExtensions(
-            mid=self.identity.mid,
-            abs_send_time=0,
-            abs_capture_time=self._capture_time(frame) if first else None,
-            dependency_descriptor=bytes(descriptor_bytes),
-        )
+        values = replace(self._values(frame, first=first, last=False), abs_send_time=0)
         return len(serialize_extensions(self._extensions.pack(values)))
+
+    def _values(self, frame: EncodedFrame, *, first: bool, last: bool) -> HeaderExtensions:
+        return HeaderExtensions(
+            mid=self.identity.mid,
+            abs_capture_time=self._capture_time(frame) if first else None,
+            dependency_descriptor=self._describe(frame, first=first, last=last),
+        )
 
     def _capture_time(self, frame: EncodedFrame) -> AbsCaptureTime:
         return AbsCaptureTime(ntp_timestamp=ntp_from_us(frame.capture_us + self._wall_offset_us))
 
-    def _describe(self, frame: EncodedFrame, *, first: bool, last: bool) -> bytes:
+    def _describe(self, frame: EncodedFrame, *, first: bool, last: bool) -> bytes | None:
+        if frame.codec is not Codec.AV1 or DEPENDENCY_DESCRIPTOR not in self._extensions:
+            return None
+        chain_fdiff = 0 if frame.key else frame.frame_id - self._last_base_id
         return self._descriptors.write(
             frame_number=frame.frame_id & 0xFFFF,
             first=first,
@@ -174,6 +168,6 @@ class OutgoingStream:
             key=frame.key,
             temporal_id=frame.temporal_id,
             fdiffs=tuple(frame.frame_id - d for d in frame.dependencies),
-            chain_fdiff=0 if frame.key else frame.frame_id - self._last_base_id,
+            chain_fdiff=chain_fdiff if chain_fdiff <= MAX_CHAIN_FDIFF else 0,
             attach_structure=frame.key and first,
         )
