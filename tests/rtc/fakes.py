@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
+
 from codecpilot.codecs.errors import RemoteError
 from codecpilot.codecs.types import Codec, EncodedFrame, EncodeRequest, Picture
 from codecpilot.ratecontrol.frame_controller import FrameController

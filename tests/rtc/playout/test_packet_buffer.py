@@ -3,9 +3,10 @@ from __future__ import annotations
 import random
 
 import pytest
-from codecpilot.rtc.playout.packet_buffer import MAX_PACKETS, MediaPacket, PacketBuffer
 from hypothesis import given
 from hypothesis import strategies as st
+
+from codecpilot.rtc.playout.packet_buffer import MAX_PACKETS, MediaPacket, PacketBuffer
 
 
 def packet(sequence: int, timestamp: int, *, marker=False, starts: bool | None = None):

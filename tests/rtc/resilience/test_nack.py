@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from codecpilot.rtc.resilience.nack import (
     DEFAULT_RTT_US,
     MAX_MISSING,
