@@ -73,12 +73,12 @@ class Av1Encoder:
         flags = self._flags(request, size=size)
         self._apply_controls(context, request)
         context.set_scale(request.scale)
-        if not request.key:
-            names, used = _map_names(request)
-            context.set_references(names=names, used=used, writes=request.writes)
+        names, used = _map_names(request)
+        writes = range(SLOTS) if request.key else request.writes
+        context.set_references(names=names, used=used, writes=writes)
         context.set(Control.QUANTIZER_ONE_PASS, request.quantizer)
         data = context.encode(request.picture, flags=flags)
-        for slot in range(SLOTS) if request.key else request.writes:
+        for slot in writes:
             self._slots[slot] = size
         return EncodedFrame(
             data=data,
@@ -187,7 +187,13 @@ def coded_size(picture: Picture, *, scale: Fraction) -> Size:
 
 
 def _map_names(request: EncodeRequest) -> tuple[list[int], list[bool]]:
-    """Slots and use of the seven names. Written slots need a name; spare names repeat LAST."""
+    """Slots and use of the seven names. Written slots need a name; spare names repeat LAST.
+
+    Key frames must be given a map too: after one without, libaom (3.13.1 and 3.14.1) crashes on the
+    first frame that reads slot 7.
+    """
+    if request.key:
+        return list(range(len(_NAMES_BY_USE))), [False] * len(_NAMES_BY_USE)
     reads = list(dict.fromkeys(request.reads))
     slots = reads + [slot for slot in dict.fromkeys(request.writes) if slot not in reads]
     if len(slots) > len(_NAMES_BY_USE):

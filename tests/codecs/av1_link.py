@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+
 from codecpilot.codecs.av1_decoder import Av1Decoder
 from codecpilot.codecs.av1_encoder import Av1Encoder
 from codecpilot.codecs.frame_header import FrameHeader, read_frame_header

@@ -7,12 +7,13 @@ import random
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from codecpilot.codecs.av1_decoder import Av1Decoder
 from codecpilot.codecs.errors import LocalError, RemoteError
 from codecpilot.codecs.obu import Obu, ObuType, read_obus, write_obus
 from codecpilot.codecs.types import Codec
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tests.codecs.av1_link import Link, draw, psnr_db, same
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+
 from codecpilot.codecs.av1_encoder import Av1Encoder, coded_size
 from codecpilot.codecs.av1_presets import PRESETS
 from codecpilot.codecs.errors import LocalError

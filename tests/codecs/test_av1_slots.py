@@ -6,7 +6,9 @@ import random
 from fractions import Fraction
 
 import pytest
+
 from codecpilot.codecs.av1_presets import PRESETS, Av1Preset
+from codecpilot.codecs.slot_book import References
 
 from tests.codecs.av1_link import FULL, Link, same
 
@@ -39,6 +41,25 @@ def test_an_ltr_may_be_older_than_the_order_hints_reach(order_hint: bool) -> Non
     link.step(from_ltr=True, preset="p")
     for _ in range(3):
         link.step(preset="p")
+
+
+@pytest.mark.parametrize("slot", range(8))
+def test_every_slot_can_be_the_first_that_is_read_after_a_key_frame(slot: int) -> None:
+    """Slot 7 once crashed libaom: a key frame without a map of names left it empty."""
+    link = Link()
+    for start in (0, 4):
+        link.step(key=True)
+        for index in range(3):
+            link.index += 1
+            references = References(
+                reads=((slot + index) % 8,),
+                writes=((slot + index + 1) % 8,),
+                dependencies=(start,),
+                ltr_slot=None,
+            )
+            frame = link.tried(references)
+            link.sent(references, frame)
+            assert same(link.received(frame), link.encoder.reconstruction())
 
 
 def test_only_the_last_of_several_tries_is_sent() -> None:

@@ -9,6 +9,9 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from codecpilot.codecs.errors import RemoteError
 from codecpilot.codecs.frame_header import FrameHeader, read_frame_header
 from codecpilot.codecs.ivf import IvfWriter, read_ivf_frames, read_ivf_header
@@ -16,8 +19,6 @@ from codecpilot.codecs.obu import ObuType, read_obus
 from codecpilot.codecs.obu_bits import BitReader
 from codecpilot.codecs.sequence_header import SequenceHeader, read_sequence_header
 from codecpilot.codecs.tile_info import read_tile_counts_log2
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.codecs.av1_link import Link, headers
 

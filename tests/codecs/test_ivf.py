@@ -8,10 +8,11 @@ from pathlib import Path
 import av
 import numpy as np
 import pytest
-from codecpilot.codecs.errors import LocalError, RemoteError
-from codecpilot.codecs.ivf import IvfHeader, IvfWriter, read_ivf_frames, read_ivf_header
 from hypothesis import given
 from hypothesis import strategies as st
+
+from codecpilot.codecs.errors import LocalError, RemoteError
+from codecpilot.codecs.ivf import IvfHeader, IvfWriter, read_ivf_frames, read_ivf_header
 
 from tests.codecs.av1_link import Link
 

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+
 from codecpilot.codecs import av1_encoder, libaom
 from codecpilot.codecs.errors import LocalError
 from codecpilot.codecs.libaom import ENVIRONMENT, find_libaom, load_libaom

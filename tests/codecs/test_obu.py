@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from codecpilot.codecs.errors import LocalError, RemoteError
 from codecpilot.codecs.obu import (
     Obu,
@@ -14,8 +17,6 @@ from codecpilot.codecs.obu import (
     write_obu,
     write_obus,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 
 OBUS = st.builds(
     Obu,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from codecpilot.codecs.errors import LocalError
-from codecpilot.codecs.slot_book import CHAIN, PINS, References, SlotBook
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from codecpilot.codecs.errors import LocalError
+from codecpilot.codecs.slot_book import CHAIN, PINS, References, SlotBook
 
 SIZE = {"width": 320, "height": 180}
 
