@@ -1,4 +1,8 @@
-"""Chooses the quantizer so that the bucket comes back to its small positive level."""
+"""Chooses the quantizer so that the bucket comes back to its small positive level.
+
+Steady quantizers are worth bits, so there is one base coarseness for all frames, found for the mean
+demand of the last half second; the picture at hand moves it only where it would not fit its room.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +10,25 @@ import math
 from dataclasses import dataclass
 
 from .messages import FrameKind
-from .rate_model import RateModel
+from .quantizer_scale import coarseness, quantizer_at
+from .rate_model import COARSER, FALL, OVERHEAD_BITS, SIZE, RateModel, Scene
 from .settings import ControllerSettings
 
 MICRO = 1_000_000
-# Ours: over how many frames the share of each kind is averaged.
-SHARE_GAIN = 1 / 32
-# Ours: a picture is never planned below this part of an even share, so that steering stays smooth.
-GOAL_MIN_RATIO = 0.25
-# Ours: quantizer steps that one frame may go finer; coarser is not limited.
-FINER_STEPS = 3.0
-# Ours: a change of the base quantizer below this is noise and costs more than it corrects.
-DEAD_BAND = 0.6
-# Ours: a key frame is at most this much finer than the frames around it.
-KEY_FINER_STEPS = 8.0
+# Ours: the time over which demand is averaged.
+DEMAND_US = 500_000
+# Ours: log2 of what one frame may count more than the mean, lest a scene cut starve what follows.
+DEMAND_JUMP = 2.0
+# Ours: a frame is never planned below this part of an even share.
+GOAL_MIN_RATIO = 0.3
+# Ours: the mean of what is left, over the frames of the horizon, of a step against the reference.
+LEFT = 0.24
+# Ours: halvings in the search for a coarseness: to 0.002, a fiftieth of a quantizer step.
+COARSENESS_BITS = 12
+# Ours: quantizer steps by which the base must move before the quantizer follows.
+DEAD_BAND = 0.7
+# Ours: coarseness by which a key frame may be finer than the frames around it.
+KEY_FINER = 0.6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +36,7 @@ class Situation:
     """What steering decides by.
 
     level_bits is the backlog, below zero when the bucket ran empty; room_bits what the kind's delay
-    leaves for this frame; pixels the coded size.
+    leaves for this frame.
     """
 
     kind: FrameKind
@@ -35,70 +44,92 @@ class Situation:
     gap_us: int
     level_bits: int
     room_bits: int
-    pixels: int
+    scene: Scene
 
 
 class QuantizerSteering:
-    """One base quantizer with an offset for each kind, moved as little as the rate allows."""
+    """One base coarseness for all kinds, each at its offset, moved as little as the rate allows."""
 
     def __init__(self, settings: ControllerSettings) -> None:
         self._settings = settings
+        self._mean_demand: float | None = None
         self._base: float | None = None
-        self._share = dict.fromkeys(FrameKind, 0.0) | {FrameKind.DELTA: 1.0}
-        self._offset = {
-            FrameKind.DELTA: 0,
-            FrameKind.LTR: -settings.ltr_steps,
-            FrameKind.ENHANCEMENT: settings.enhancement_steps,
-        }
+        self._quantizer: int | None = None
 
     def choose(self, situation: Situation, model: RateModel) -> int:
         """The quantizer for a frame in this situation."""
+        fits = model.quantizer_for(situation.scene, bits=situation.room_bits)
         if situation.kind is FrameKind.KEY:
-            return self._clamp(self._for_key(situation, model))
-        self._base = self._moved(self._wanted(situation, model))
-        fits = model.quantizer(situation.kind, bits=situation.room_bits, pixels=situation.pixels)
-        return self._clamp(max(self._base + self._offset[situation.kind], fits))
+            finest = fits if self._base is None else round(quantizer_at(self._base - KEY_FINER))
+            return self._clamp(max(fits, finest))
+        self._base = self._wanted(situation, model)
+        steady = self._steadied(quantizer_at(self._base))
+        return self._clamp(max(steady + self._offset(situation.kind), fits))
 
-    def sent(self, kind: FrameKind, quantizer: int) -> None:
-        """A frame of this kind was sent at this quantizer."""
-        if kind is FrameKind.KEY:
-            return
-        for other in self._share:
-            self._share[other] += SHARE_GAIN * ((other is kind) - self._share[other])
-        base = quantizer - self._offset[kind]
-        if self._base is None or base > self._base + 1:
-            self._base = float(base)
+    def observed(self, log_news: float, *, gap_us: int) -> None:
+        """A frame was sent whose news at coarseness 0, as log2, was this."""
+        if self._mean_demand is not None:
+            log_news = min(log_news, self._mean_demand + DEMAND_JUMP)
+        self._mean_demand = self._with(log_news, gap_us)
 
-    def rescaled(self, steps: float) -> None:
-        """The coded size changed: the same rate now needs a quantizer other by steps."""
-        if self._base is not None:
-            self._base += steps
-
-    def _for_key(self, situation: Situation, model: RateModel) -> float:
-        fits = model.quantizer(FrameKind.KEY, bits=situation.room_bits, pixels=situation.pixels)
-        return fits if self._base is None else max(fits, self._base - KEY_FINER_STEPS)
+    def rescaled(self, pixel_ratio: float) -> None:
+        """From now on frames are coded with this many times as many pixels."""
+        shift = SIZE * math.log2(pixel_ratio)
+        if self._mean_demand is not None:
+            self._mean_demand += shift
+        self._quantizer = None
 
     def _wanted(self, situation: Situation, model: RateModel) -> float:
+        """The coarseness at which the frames of the horizon would take the bits that are left."""
+        goal = self._goal_bits(situation)
+        demand = self._with(model.demand(situation.scene), situation.gap_us)
+        frames = max(1.0, self._settings.horizon_us / situation.gap_us)
+        reference = situation.scene.reference_coarseness
+        low, high = self._lowest, self._highest
+        for _ in range(COARSENESS_BITS):
+            coarse = 0.5 * (low + high)
+            coarser = COARSER * LEFT * max(0.0, coarse - reference)
+            news = math.exp2(demand - FALL * coarse - coarser)
+            refinement = model.refinement(situation.scene, coarse=coarse) / frames
+            if OVERHEAD_BITS + news + refinement > goal:
+                low = coarse
+            else:
+                high = coarse
+        return high
+
+    def _goal_bits(self, situation: Situation) -> float:
+        """An even share of the rate, more or less by what the backlog asks for."""
         even_bits = situation.target_bps * situation.gap_us / MICRO
         residual_bits = situation.target_bps * self._settings.residual_us / MICRO
-        correction = (residual_bits - situation.level_bits) * (
-            situation.gap_us / self._settings.horizon_us
-        )
-        goal = max(even_bits + correction, GOAL_MIN_RATIO * even_bits)
-        mixed = sum(
-            share * model.bits(kind, quantizer=self._offset[kind], pixels=situation.pixels)
-            for kind, share in self._share.items()
-            if share > 0
-        )
-        return math.log2(mixed / goal) / model.slope
+        missing_bits = residual_bits - situation.level_bits
+        goal = even_bits + missing_bits * situation.gap_us / self._settings.horizon_us
+        return max(goal, GOAL_MIN_RATIO * even_bits)
 
-    def _moved(self, wanted: float) -> float:
-        wanted = min(max(wanted, self._settings.min_quantizer), self._settings.max_quantizer)
-        if self._base is None:
-            return wanted
-        if abs(wanted - self._base) < DEAD_BAND:
-            return self._base
-        return max(wanted, self._base - FINER_STEPS)
+    def _with(self, demand: float, gap_us: int) -> float:
+        """log2 of the mean demand with one more frame in it."""
+        if self._mean_demand is None:
+            return demand
+        share = gap_us / (DEMAND_US + gap_us)
+        mean = (1 - share) * math.exp2(self._mean_demand) + share * math.exp2(demand)
+        return math.log2(mean)
+
+    def _steadied(self, quantizer: float) -> int:
+        if self._quantizer is None or abs(quantizer - self._quantizer) > DEAD_BAND:
+            self._quantizer = round(quantizer)
+        return self._quantizer
+
+    def _offset(self, kind: FrameKind) -> int:
+        if kind is FrameKind.LTR:
+            return -self._settings.ltr_steps
+        return self._settings.enhancement_steps if kind is FrameKind.ENHANCEMENT else 0
+
+    @property
+    def _lowest(self) -> float:
+        return coarseness(self._settings.min_quantizer)
+
+    @property
+    def _highest(self) -> float:
+        return coarseness(self._settings.max_quantizer)
 
     def _clamp(self, quantizer: float) -> int:
         low, high = self._settings.min_quantizer, self._settings.max_quantizer

@@ -53,12 +53,21 @@ def encode_picture(
         kind=_kind(key=key, ltr=ltr, temporal_id=temporal_id),
         width=picture.width,
         height=picture.height,
-        references=[book.size_of(slot) for slot in references.reads],
+        luma=picture.y,
+        frame_id=frame_id,
+        reference_id=references.dependencies[0] if references.dependencies else None,
+        held_sizes=[] if references.key else _held_sizes(book, references),
     )
     if isinstance(plan, Drop):
         return Skipped(reason=plan.reason, tries=0, encode_us=0, encode_cpu_us=0)
     request = _request(picture, references, plan, frame_id, temporal_id, preset, content)
     return _tries(request, references, encoder, controller, book)
+
+
+def _held_sizes(book: SlotBook, references: References) -> list[tuple[int, int]]:
+    """Sizes in the slots read and written: AV1 limits a frame's size against both."""
+    sizes = (book.size_of(slot) for slot in (*references.reads, *references.writes))
+    return [size for size in sizes if size is not None]
 
 
 def _kind(*, key: bool, ltr: bool, temporal_id: int) -> FrameKind:
