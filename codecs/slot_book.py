@@ -54,6 +54,7 @@ class SlotBook:
     def __init__(self) -> None:
         self._held: list[_Held | None] = [None] * SLOTS
         self._dirty: set[int] = set()
+        self._tried: dict[int, tuple[int, int]] = {}
         self._newest = CHAIN[0]
         self._acknowledged: int | None = None
         self._sent = 0
@@ -91,9 +92,14 @@ class SlotBook:
             reads=(read,), writes=writes, dependencies=self._frames((read,)), ltr_slot=pin
         )
 
-    def tried(self, references: References) -> None:
-        """A try overwrote the slots at the encoder; unless it is sent, nobody may read them."""
+    def tried(self, references: References, *, size: tuple[int, int] | None = None) -> None:
+        """A try overwrote the slots at the encoder; unless it is sent, nobody may read them.
+
+        size is the coded (width, height) in px of the try.
+        """
         self._dirty.update(references.writes)
+        if size is not None:
+            self._tried.update(dict.fromkeys(references.writes, size))
 
     def sent(self, references: References, *, frame_id: int, width: int, height: int) -> None:
         """The last try was sent at this coded size: both sides hold it in the slots it writes."""
@@ -102,6 +108,7 @@ class SlotBook:
         for slot in references.writes:
             self._held[slot] = held
             self._dirty.discard(slot)
+            self._tried.pop(slot, None)
         if references.key:
             self._newest, self._acknowledged = CHAIN[0], None
         elif references.writes:
@@ -121,6 +128,10 @@ class SlotBook:
         """Coded (width, height) in px of the frame both sides hold in the slot, None if none."""
         held = self._held[slot] if self._readable(slot) else None
         return None if held is None else (held.width, held.height)
+
+    def encoder_size_of(self, slot: int) -> tuple[int, int] | None:
+        """Coded size of what the encoder has in the slot: of a try that was not sent, if one was."""
+        return self._tried.get(slot) or self.size_of(slot)
 
     def frame_in(self, slot: int) -> int | None:
         """Id of the frame both sides hold in the slot, None if none."""

@@ -65,8 +65,9 @@ def encode_picture(
 
 
 def _held_sizes(book: SlotBook, references: References) -> list[tuple[int, int]]:
-    """Sizes in the slots read and written: AV1 limits a frame's size against both."""
-    sizes = (book.size_of(slot) for slot in (*references.reads, *references.writes))
+    """Sizes in the slots read and written, as the encoder has them: both limit a frame's size."""
+    slots = (*references.reads, *references.writes)
+    sizes = (book.encoder_size_of(slot) for slot in slots)
     return [size for size in sizes if size is not None]
 
 
@@ -115,7 +116,7 @@ def _tries(
     tries = encode_us = encode_cpu_us = 0
     while True:
         frame = encoder.encode(request)
-        book.tried(references)
+        book.tried(references, size=(frame.width, frame.height))
         tries += 1
         encode_us += frame.encode_us
         encode_cpu_us += frame.encode_cpu_us
