@@ -10,13 +10,18 @@ from typing import NoReturn
 
 # Each is a module with add_parser(subparsers); what it imports above its functions is loaded by every
 # run of the command, so heavy imports stand inside the functions that need them.
-COMMANDS = ("codecpilot.samples.call.command", "codecpilot.samples.doctor")
+COMMANDS = (
+    "codecpilot.samples.call.command",
+    "codecpilot.samples.evaluate.command",
+    "codecpilot.samples.doctor",
+)
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2  # what argparse itself uses
 EXAMPLES = """examples:
   codecpilot call                               a call between two peers, shown on a page
   codecpilot call --headless --seconds 10       the same without a page, ends with its figures
+  codecpilot evaluate talk.mp4 --out out/       compare codecs on a file; writes out/report.html
   codecpilot doctor                             what this machine's codecs can do
 """
 

@@ -1,0 +1,45 @@
+"""Runs jobs on a Dask cluster (extra "dask"), whose workers see the clips under the same paths."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import TYPE_CHECKING
+
+from ...codecs.errors import LocalError
+from .job import Job, Outcome, RunFailure
+from .run import run_job
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+CONNECT_S = 10
+
+
+def run_on_dask(jobs: Sequence[Job], *, address: str) -> Generator[tuple[int, Outcome], None, None]:
+    """Yield each job's index and outcome as it ends. Closing the iterator cancels the rest.
+
+    Raises LocalError at once where the extra is missing or no scheduler answers.
+    """
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise LocalError("--dask needs the dask extra: codecpilot[dask]") from error
+    try:
+        client = Client(address, timeout=CONNECT_S, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        raise LocalError(f"no Dask scheduler answers at {address}: {error}") from error
+    return _outcomes(client, jobs)
+
+
+def _outcomes(client: Client, jobs: Sequence[Job]) -> Generator[tuple[int, Outcome], None, None]:
+    from distributed import as_completed
+
+    with client:
+        futures = {client.submit(run_job, job, pure=False): index for index, job in enumerate(jobs)}
+        try:
+            for future in as_completed(futures):
+                error = future.exception()
+                failure = RunFailure(reason=f"{type(error).__name__}: {error}")
+                yield futures[future], failure if error else future.result()
+        finally:
+            client.cancel(list(futures))

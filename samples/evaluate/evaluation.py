@@ -1,0 +1,143 @@
+"""An evaluation from its request to its files: clips are looked through, runs done, results written."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import tempfile
+from collections.abc import Generator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+from ...codecs.errors import LocalError
+from ...codecs.vmaf import MIN_SIDE_PX as VMAF_MIN_SIDE_PX
+from .clips import Clip, inspect_clips, pictures_of_run
+from .dask_pool import run_on_dask
+from .job import Job, Outcome, RunFailure
+from .options import Request
+from .pool import run_in_processes
+from .progress import Board
+from .rates import US_PER_S, Rates
+from .report import write_report
+from .results import FinishedRun, write_run
+from .summary import Evaluation, Failed, results_json
+
+EXIT_RUN_FAILED = 1
+EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells count
+
+
+def evaluate(request: Request) -> int:
+    """Do all runs and write all files; returns the exit code: 0, or 1 when a run failed.
+
+    Raises LocalError, before anything is encoded, for a request that cannot be carried out.
+    """
+    _check_out(request.out)
+    _check_metrics(request)
+    with Board() as board:
+        board.say("looking through the clips …")
+        clips = inspect_clips(request.clips, options=request.read, all_rates=request.rates)
+        _check_sizes(clips, request)
+        jobs = plan_jobs(request, clips)
+        try:
+            evaluation = _run_all(request, jobs, board)
+        except KeyboardInterrupt:
+            board.say("interrupted: the runs that had ended keep their files, there is no report")
+            return EXIT_INTERRUPTED
+        path = request.out / "results.json"
+        path.write_text(json.dumps(results_json(evaluation), indent=1) + "\n")
+        report = write_report(evaluation)
+        board.conclude(evaluation, report)
+    return EXIT_RUN_FAILED if evaluation.failures else 0
+
+
+def plan_jobs(request: Request, clips: Sequence[Clip]) -> list[Job]:
+    """Every clip at every rate with every codec, those that are compared next to each other."""
+    lowest = min(
+        (rates for rates in request.rates if rates.is_constant),
+        key=lambda rates: rates.steps[0][1],
+        default=request.rates[-1],
+    )
+    jobs = []
+    for clip in clips:
+        for rates in request.rates:
+            pictures = pictures_of_run(clip, rates=rates, options=request.read)
+            shot = _shot(rates, clip, pictures) if rates is lowest else None
+            jobs += [
+                Job(
+                    clip=clip,
+                    codec=codec,
+                    rates=rates,
+                    pictures=pictures,
+                    read=request.read,
+                    key_times_us=request.key_times_us,
+                    metrics=frozenset(request.metrics),
+                    vmaf_every=request.vmaf_every,
+                    shot=shot,
+                )
+                for codec in request.codecs
+            ]
+    return jobs
+
+
+def _run_all(request: Request, jobs: Sequence[Job], board: Board) -> Evaluation:
+    finished: dict[int, FinishedRun] = {}
+    failures: dict[int, Failed] = {}
+    board.begin(jobs)
+    with closing(_outcomes(request, jobs, board)) as outcomes:
+        for index, outcome in outcomes:
+            job = jobs[index]
+            if isinstance(outcome, RunFailure):
+                failures[index] = Failed(job=job, reason=outcome.reason)
+                board.failed(index, outcome.reason)
+            else:
+                finished[index] = write_run(request.out, job, outcome)
+                board.finished(index, finished[index])
+    return Evaluation(
+        request=request,
+        runs=tuple(finished[index] for index in sorted(finished)),
+        failures=tuple(failures[index] for index in sorted(failures)),
+    )
+
+
+def _outcomes(
+    request: Request, jobs: Sequence[Job], board: Board
+) -> Generator[tuple[int, Outcome], None, None]:
+    if request.dask is not None:
+        return run_on_dask(jobs, address=request.dask)
+    return run_in_processes(jobs, workers=request.workers, progress=board.advance)
+
+
+def _shot(rates: Rates, clip: Clip, pictures: int) -> int:
+    """The picture to show side by side: the middle, or the end of a schedule's lowest step."""
+    ends = [start for start, _ in rates.steps[1:]]
+    lowest = min(range(len(rates.steps)), key=lambda i: rates.steps[i][1])
+    if rates.is_constant or lowest >= len(ends):
+        return pictures // 2
+    return max(0, min(pictures, int(ends[lowest] * clip.fps / US_PER_S)) - 1)
+
+
+def _check_out(out: Path) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out):
+            pass
+    except OSError as error:
+        raise LocalError(f"--out {out}: cannot be written to ({error.strerror})") from error
+
+
+def _check_metrics(request: Request) -> None:
+    if "vmaf" in request.metrics and importlib.util.find_spec("imageio_ffmpeg") is None:
+        raise LocalError(
+            "VMAF needs the evaluation extra: codecpilot[evaluation]; or choose --metrics psnr,ssim"
+        )
+
+
+def _check_sizes(clips: Sequence[Clip], request: Request) -> None:
+    if "vmaf" not in request.metrics:
+        return
+    for clip in clips:
+        if min(clip.width, clip.height) < VMAF_MIN_SIDE_PX:
+            raise LocalError(
+                f"{clip.path}: VMAF needs {VMAF_MIN_SIDE_PX} pixels a side, "
+                f"got {clip.width}x{clip.height}; choose --metrics psnr,ssim"
+            )
