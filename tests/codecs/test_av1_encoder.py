@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from fractions import Fraction
 
 import numpy as np
@@ -269,6 +270,28 @@ def test_another_picture_size_needs_a_key_frame_and_then_works() -> None:
         link.step(picture=draw(2, *size))
     with pytest.raises(LocalError, match="open"):
         link.step(picture=draw(3, 160, 96))
+
+
+def test_a_new_picture_size_leaves_no_setting_behind() -> None:
+    def key(encoder: Av1Encoder) -> bytes:
+        return encoder.encode(request(draw(1, 80, 48), preset="best")).data
+
+    used = Av1Encoder(width=160, height=96)
+    used.encode(request(draw(0), preset="best", content=Content.SCREEN))
+    used.encode(request(draw(0), preset="best"))
+    assert key(used) == key(Av1Encoder(width=80, height=48))
+
+
+def test_an_encoder_that_nobody_closed_frees_its_memory() -> None:
+    encoder = Av1Encoder(width=160, height=96)
+    encoder.encode(request(draw(0)))
+    context = encoder._context
+    assert context is not None
+    free = context._destroy
+    assert free.alive
+    del encoder, context
+    gc.collect()
+    assert not free.alive
 
 
 def test_misuse_is_a_local_error_that_names_the_legal_values() -> None:

@@ -8,7 +8,10 @@ from fractions import Fraction
 import pytest
 
 from codecpilot.codecs.av1_presets import PRESETS, Av1Preset
+from codecpilot.codecs.errors import LocalError
+from codecpilot.codecs.libaom_context import SCALE_MODES
 from codecpilot.codecs.slot_book import References
+from codecpilot.codecs.types import Content
 
 from tests.codecs.av1_link import FULL, Link, same
 
@@ -168,3 +171,37 @@ def test_random_tries_drops_losses_scales_and_presets_are_bit_exact(seed: int) -
         if references.ltr_slot is not None:
             link.book.acknowledge(frame.frame_id)
     assert 25 < checked <= 60
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_any_legal_request_is_bit_exact_or_refused_for_its_size(seed: int) -> None:
+    """Slots without the book's rules: several read at once, the read ones overwritten, all scales."""
+    rng = random.Random(seed)
+    link = Link(width=rng.choice([160, 33]), height=rng.choice([96, 65]), threads=1 + seed % 2)
+    checked = refused = 0
+    for index in range(50):
+        link.index = index
+        key = index == 0 or rng.random() < 0.03
+        references = References(
+            reads=() if key else tuple(rng.sample(range(8), rng.choice([1, 1, 2, 4]))),
+            writes=tuple(range(8)) if key else tuple(rng.sample(range(8), rng.choice([1, 2, 3]))),
+            dependencies=(),
+            ltr_slot=None,
+        )
+        try:
+            frame = link.tried(
+                references,
+                quantizer=rng.choice([0, 63, rng.randrange(64)]),
+                scale=rng.choice([FULL, FULL, rng.choice(list(SCALE_MODES))]),
+                preset=rng.choice(list(PRESETS)),
+                content=rng.choice(list(Content)),
+            )
+        except LocalError as error:
+            if "at most 2x smaller" not in str(error):
+                raise
+            refused += 1
+            continue
+        assert same(link.received(frame), link.encoder.reconstruction()), index
+        checked += 1
+    assert checked >= 25
+    assert refused > 0

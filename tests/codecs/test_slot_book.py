@@ -151,6 +151,16 @@ def test_a_pin_that_a_dropped_try_spoiled_is_the_next_to_be_written() -> None:
     assert book.plan(key=False, ltr=True).ltr_slot == dropped.ltr_slot
 
 
+def test_a_late_acknowledgement_of_a_spoiled_pin_does_not_displace_a_readable_one() -> None:
+    book = started()
+    for frame_id in (1, 2, 3, 4):
+        send(book, frame_id, ltr=True)
+    book.acknowledge(1)
+    book.tried(book.plan(key=False, ltr=True))
+    book.acknowledge(2)
+    assert send(book, 6, from_ltr=True).dependencies == (1,)
+
+
 def test_acknowledging_unknown_or_evicted_frames_is_ignored() -> None:
     book = started()
     for frame_id in range(1, 6):
