@@ -49,7 +49,6 @@ class Control(IntEnum):
     SCALE_MODE = 11
     SPEED = 13
     SHARPNESS = 16
-    STATIC_THRESHOLD = 17
     GET_LAST_QUANTIZER_64 = 20
     ROW_MT = 32
     TILE_COLUMNS = 33
