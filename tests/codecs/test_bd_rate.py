@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 import pytest
+
 from codecpilot.codecs.bd_rate import bd_rate
 from codecpilot.codecs.errors import LocalError
 

@@ -6,12 +6,13 @@ import random
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from codecpilot.codecs.errors import RemoteError
 from codecpilot.codecs.h264_decoder import H264Decoder
 from codecpilot.codecs.h264_encoder import H264Encoder
 from codecpilot.codecs.types import EncodeRequest, Picture
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 
 def _access_units() -> list[bytes]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from codecpilot.codecs import vmaf as vmaf_module
 from codecpilot.codecs.errors import LocalError
 from codecpilot.codecs.metrics import psnr, psnr_y, ssim_y, vmaf

@@ -6,6 +6,9 @@ from fractions import Fraction
 
 import av
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from codecpilot.codecs.errors import RemoteError
 from codecpilot.codecs.nal import (
     NalHeader,
@@ -15,8 +18,6 @@ from codecpilot.codecs.nal import (
     rbsp,
     split_annex_b,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 def escaped(payload: bytes) -> bytes:

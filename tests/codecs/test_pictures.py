@@ -7,6 +7,9 @@ from fractions import Fraction
 import av
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from codecpilot.codecs.errors import LocalError
 from codecpilot.codecs.pictures import (
     crop_even,
@@ -20,8 +23,6 @@ from codecpilot.codecs.pictures import (
     scale_picture,
 )
 from codecpilot.codecs.types import Picture
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 SIZES = st.tuples(st.integers(1, 70), st.integers(1, 70))
 FULL_RANGE = 2  # AVCOL_RANGE_JPEG
