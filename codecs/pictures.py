@@ -56,12 +56,15 @@ def i420_from_picture(picture: Picture) -> bytes:
     return b"".join(plane.tobytes() for plane in (picture.y, picture.u, picture.v))
 
 
-def picture_from_frame(frame: av.VideoFrame, *, capture_us: int) -> Picture:
+def picture_from_frame(frame: object, *, capture_us: int) -> Picture:
     """The frame's planes without a copy where its format allows, else converted (see the module).
 
     A view keeps the frame's buffer alive. It is read-only, because a decoder may still predict
-    from that buffer. Raises LocalError for a format that swscale cannot convert.
+    from that buffer. Raises LocalError for a format that swscale cannot convert, and for what is no
+    VideoFrame: a media track may also give packets.
     """
+    if not isinstance(frame, av.VideoFrame):
+        raise LocalError(f"a VideoFrame is expected, got {type(frame).__name__}")
     is_native = frame.format.name in NATIVE_FORMATS and frame.planes[0].line_size > 0
     source = frame if is_native else _converted(frame)
     y, u, v = (_plane_view(plane) for plane in source.planes)

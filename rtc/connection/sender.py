@@ -112,6 +112,11 @@ class CallRtpSender(RTCRtpSender, CoreEndpoint):
             self._driver.core.handle_rtcp(message, now_us=now_us())
             self._driver.wake()
 
+    def count_malformed_rtcp(self, packets: int) -> None:
+        """Note unreadable feedback."""
+        if self._driver is not None:
+            self._driver.core.counters.malformedRtcp += packets
+
     async def _handle_rtcp_packet(self, packet: AnyRtcpPacket) -> None:
         if not self.runs_core:
             await super()._handle_rtcp_packet(packet)
@@ -183,9 +188,11 @@ class _SenderDriver(Pump):
         self._session.close()
 
     async def stop(self) -> None:
-        """End capture, encoding and sending; say goodbye."""
+        """End the track, capture, encoding and sending; say goodbye."""
         self._capture.cancel()
         await asyncio.gather(self._capture, return_exceptions=True)
+        if self._sender.track is not None:
+            self._sender.track.stop()
         await super().stop()
         try:
             await self._sender.transport._send_rtp(self.core.bye())
@@ -195,20 +202,17 @@ class _SenderDriver(Pump):
     async def _read_track(self) -> None:
         times = CaptureTimes()
         track: MediaStreamTrack | None = None
-        try:
-            while True:
-                current: MediaStreamTrack | None = self._sender.track
-                if current is None:
-                    await asyncio.sleep(NO_TRACK_POLL_S)
-                    continue
-                if track is not current:
-                    track, times = current, times.follow()
-                self._captured(await track.recv(), times)
-        except MediaStreamError:
-            pass  # the track has ended
-        finally:
-            if track is not None:
-                track.stop()
+        while True:
+            current: MediaStreamTrack | None = self._sender.track
+            if current is None or current.readyState == "ended":
+                await asyncio.sleep(NO_TRACK_POLL_S)
+                continue
+            if track is not current:
+                track, times = current, times.follow()
+            frame = await _next_frame(track)
+            # It may have been replaced in the meantime.
+            if frame is not None and track is self._sender.track:
+                self._captured(frame, times)
 
     def _captured(self, frame: Any, times: CaptureTimes) -> None:
         # A sender that is paused still reads its track, so that frames don't gather there.
@@ -246,3 +250,16 @@ class _SenderDriver(Pump):
         if str(error) != self._refused:
             logger.warning("a picture was not sent: %s", error)
             self._refused = str(error)
+
+
+async def _next_frame(track: MediaStreamTrack) -> Any:
+    """A track's next frame; None when it has ended, which one that fails does here."""
+    try:
+        return await track.recv()
+    except MediaStreamError:
+        logger.debug("a track has ended")
+    except Exception:
+        # An application's own track may raise anything; the call outlives it.
+        logger.exception("a track failed")
+    track.stop()
+    return None
