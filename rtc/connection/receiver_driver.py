@@ -78,7 +78,9 @@ class ReceiverDriver(Pump):
         self.heard_us = arrival_us
         self.core.handle_rtp(data, now_us=arrival_us)
         try:
-            self._remb_packet = self._remb.packet(parse_rtp(data), arrival_us=arrival_us)
+            estimate = self._remb.packet(parse_rtp(data), arrival_us=arrival_us)
+            # An estimate that waits for the pump outlives packets that call for none.
+            self._remb_packet = estimate or self._remb_packet
         except RemoteError:
             return  # the core has counted it
         finally:
@@ -91,9 +93,9 @@ class ReceiverDriver(Pump):
         output = drain_receiver(self.core, now_us=now_us())
         if output.frame is not None:
             frame = output.frame
-            self._emit("framereceived", frame)
             future = self._loop.run_in_executor(self._worker, self._decode, frame)
             future.add_done_callback(lambda done: self._decode_done(frame, done))
+            self._emit("framereceived", frame)
         for data in output.rtcp:
             await self._send(data)
         if self._remb_packet is not None:
