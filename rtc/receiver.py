@@ -279,6 +279,7 @@ class ReceiverCore:
         counters.keyFramesDecoded += frame.key
         counters.frameWidth, counters.frameHeight = picture.width, picture.height
         self.freezes.shown(now_us)
+        counters.totalInterFrameDelayUs = self.freezes.shown_us
         counters.freezeCount = self.freezes.count
         counters.totalFreezesDurationUs = self.freezes.total_us
 

@@ -61,13 +61,15 @@ class CallDtlsTransport(RTCDtlsTransport):
             await super()._handle_rtp_data(data, arrival_time_ms)
 
     async def _handle_rtcp_data(self, data: bytes) -> None:
-        messages, _ = salvage_rtcp(data)
+        messages, malformed = salvage_rtcp(data)
         router = self._rtp_router
         endpoints = [
             e
             for e in (*router.senders.values(), *router.receivers)
             if isinstance(e, CoreEndpoint) and e.runs_core
         ]
+        for endpoint in endpoints:
+            endpoint.count_malformed_rtcp(malformed)
         for message in messages:
             for endpoint in endpoints:
                 endpoint.handle_rtcp_message(message)

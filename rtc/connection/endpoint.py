@@ -19,3 +19,7 @@ class CoreEndpoint:
     @abstractmethod
     def handle_rtcp_message(self, message: RtcpMessage) -> None:
         """Take an RTCP message of the transport, concerning this stream or not."""
+
+    @abstractmethod
+    def count_malformed_rtcp(self, packets: int) -> None:
+        """Note how many RTCP packets of a datagram could not be read; whom they concerned is unknown."""

@@ -133,6 +133,11 @@ class CallRtpReceiver(RTCRtpReceiver, CoreEndpoint):
             self._driver.end_track()
         self._driver.core.handle_rtcp(message, now_us=now_us())
 
+    def count_malformed_rtcp(self, packets: int) -> None:
+        """Note unreadable reports."""
+        if self._driver is not None:
+            self._driver.core.counters.malformedRtcp += packets
+
     async def _handle_rtcp_packet(self, packet: AnyRtcpPacket) -> None:
         if self.runs_core:
             return

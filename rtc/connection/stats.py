@@ -34,7 +34,7 @@ class RTCCodecStats(RTCStats):
 
 @dataclass
 class CallOutboundRtpStreamStats(RTCOutboundRtpStreamStats):
-    """Outgoing video; codec and the last four fields are ours. Times in seconds."""
+    """Outgoing video; codec and the last five fields are ours. Times in seconds."""
 
     mid: str
     codecId: str
@@ -57,11 +57,12 @@ class CallOutboundRtpStreamStats(RTCOutboundRtpStreamStats):
     framesDropped: int
     encodeTries: int
     totalEncodeCpuTime: float
+    malformedRtcp: int
 
 
 @dataclass
 class CallInboundRtpStreamStats(RTCInboundRtpStreamStats):
-    """Incoming video; codec and the last three fields are ours. Times in seconds."""
+    """Incoming video; codec and the last four fields are ours. Times in seconds."""
 
     codecId: str
     codec: str
@@ -85,6 +86,7 @@ class CallInboundRtpStreamStats(RTCInboundRtpStreamStats):
     pliCount: int
     packetsDuplicated: int
     malformedPackets: int
+    malformedRtcp: int
     undecodableFrames: int
 
 
@@ -124,6 +126,7 @@ def outbound_stats(sender: RTCRtpSender, core: SenderCore, implementation: str) 
         framesDropped=c.framesDropped,
         encodeTries=c.encodeTries,
         totalEncodeCpuTime=c.totalEncodeCpuTimeUs / _US_PER_S,
+        malformedRtcp=c.malformedRtcp,
     )
     entries: list[RTCStats] = [codec, outbound]
     if c.roundTripTimeUs is not None:
@@ -172,6 +175,7 @@ def inbound_stats(
         pliCount=c.pliCount,
         packetsDuplicated=c.packetsDuplicated,
         malformedPackets=c.malformedRtp,
+        malformedRtcp=c.malformedRtcp,
         undecodableFrames=c.undecodableFrames,
     )
     return [codec, inbound]

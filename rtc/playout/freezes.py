@@ -21,6 +21,8 @@ class FreezeDetector:
     def __init__(self) -> None:
         self.count = 0
         self.total_us = 0
+        self.shown_us = 0
+        """From the first picture to the last: the sum of all gaps."""
         self._gaps: deque[int] = deque(maxlen=WINDOW_FRAMES)
         self._last_us: int | None = None
 
@@ -30,6 +32,7 @@ class FreezeDetector:
         if self._last_us is not None:
             gap_us = now_us - self._last_us
             frozen = self._is_freeze(gap_us)
+            self.shown_us += gap_us
             if frozen:
                 self.count += 1
                 self.total_us += gap_us
