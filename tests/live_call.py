@@ -51,6 +51,8 @@ class DrawnTrack(MediaStreamTrack):
         self._index = -1
 
     async def recv(self) -> VideoFrame:
+        if self.readyState != "live":
+            raise MediaStreamError
         now_s = time.monotonic()
         if self._started_s is None:
             self._started_s = now_s
