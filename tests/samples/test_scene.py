@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+
 from codecpilot.codecs.errors import LocalError
 from codecpilot.codecs.h264_encoder import H264Encoder
 from codecpilot.codecs.pictures import i420_from_picture
