@@ -1,0 +1,107 @@
+"""The page of `codecpilot call` in a real browser: pictures, figures, charts, and its end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+
+from codecpilot.samples.call.board import Board
+from codecpilot.samples.call.figures import SentLog, ShownLog
+from codecpilot.samples.call.page import Page
+
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+SETTINGS = {
+    "source": {"kind": "synthetic", "place": ""},
+    "width": 64,
+    "height": 48,
+    "fps": "30",
+    "bitrate_bps": 500_000,
+    "preset": "default",
+}
+BLUE, GREEN = (200, 40, 40), (40, 180, 40)
+CENTRE_PIXEL = """side => {
+    const canvas = document.querySelector(`[data-sees=${side}] canvas`);
+    return [...canvas.getContext("2d").getImageData(32, 24, 1, 1).data].slice(0, 3);
+}"""
+
+
+def jpeg(bgr: tuple[int, int, int]) -> bytes:
+    picture = np.full((48, 64, 3), bgr, np.uint8)
+    return cv2.imencode(".jpg", picture)[1].tobytes()
+
+
+def live_figures() -> dict[str, Any]:
+    sent, shown = SentLog(), ShownLog()
+    sent.codec = "AV1"
+    shown.width, shown.height = 64, 48
+    for number in range(30):
+        time_us = 1_000_000 + number * 33_333
+        sent.encoded(
+            time_us,
+            now_us=time_us,
+            encode_us=4_200,
+            cpu_us=4_000,
+            bits=20_000,
+            quantizer=24,
+            key=False,
+        )
+        shown.shown(time_us - 17_000, now_us=time_us)
+    return {"sent": sent.live(1_999_000), "shown": shown.live(1_999_000)}
+
+
+@contextlib.asynccontextmanager
+async def served_call() -> AsyncIterator[tuple[Page, Board]]:
+    board = Board(("A", "B"))
+    page = Page(board, settings=SETTINGS, on_watched=lambda *, on: None)
+    async with page.serve(socket.create_server(("127.0.0.1", 0))):
+        yield page, board
+
+
+async def opened(browser: Any, url: str) -> tuple[Any, list[str]]:
+    """The page, and what goes wrong on it or leaves this machine."""
+    tab, wrong = await browser.new_page(), list[str]()
+    tab.on("console", lambda m: wrong.append(m.text) if m.type in ("error", "warning") else None)
+    tab.on("pageerror", lambda error: wrong.append(str(error)))
+    tab.on("request", lambda r: None if r.url.startswith(url) else wrong.append(r.url))
+    await tab.goto(url)
+    return tab, wrong
+
+
+async def test_the_page_shows_pictures_figures_and_charts(browser: Any) -> None:
+    async with served_call() as (page, board):
+        tab, wrong = await opened(browser, page.url)
+        await tab.wait_for_selector(
+            "text=drawn scene · 64×48 at 30 fps · 500 kbps · preset default"
+        )
+        for _ in range(3):
+            board.take("A", live_figures())
+            board.take("B", live_figures())
+            await asyncio.sleep(0.3)
+        page.show("A", jpeg(BLUE))
+        page.show("B", jpeg(GREEN))
+        await tab.wait_for_function(f"side => ({CENTRE_PIXEL})(side)[2] > 150", arg="A")
+        await tab.wait_for_function(f"side => ({CENTRE_PIXEL})(side)[1] > 150", arg="B")
+        assert await tab.inner_text("#state") == "live"
+        for side in ("A", "B"):
+            tiles = await tab.inner_text(f"[data-sees={side}] dl")
+            for words in ("AV1", "64×48", "600", "24", "17"):
+                assert words in tiles
+        assert await tab.locator(".chart canvas").count() == 6
+        await tab.close()
+    assert wrong == []
+
+
+async def test_the_page_tells_when_the_call_has_ended(browser: Any) -> None:
+    async with served_call() as (page, _):
+        tab, _ = await opened(browser, page.url)
+        await tab.wait_for_selector("text=drawn scene")
+    await tab.wait_for_selector("text=the call has ended")
+    await tab.close()
