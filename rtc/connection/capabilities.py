@@ -77,14 +77,15 @@ def find_common_codecs(
     common: list[RTCRtpCodecParameters] = []
     for theirs in (c for c in remote if not is_rtx(c)):
         ours = next((c for c in local if _compatible(c, theirs)), None)
-        if ours is None:
+        if ours is None or not _is_usable(theirs):
             continue
         agreed = copy.deepcopy(ours)
-        if theirs.payloadType in DYNAMIC_PAYLOAD_TYPES:
-            agreed.payloadType = theirs.payloadType
+        agreed.payloadType = theirs.payloadType
         agreed.rtcpFeedback = [f for f in ours.rtcpFeedback if f in theirs.rtcpFeedback]
         common.append(agreed)
-        common += [copy.deepcopy(c) for c in remote if is_rtx(c) and _repairs(c, theirs)]
+        common += [
+            copy.deepcopy(c) for c in remote if is_rtx(c) and _repairs(c, theirs) and _is_usable(c)
+        ]
     return common
 
 
@@ -160,6 +161,11 @@ def _is_h264(codec: RTCRtpCodecParameters, stock: Sequence[RTCRtpCodecParameters
     if is_rtx(codec):
         return any(c.name == "H264" and _repairs(codec, c) for c in stock)
     return codec.name == "H264"
+
+
+def _is_usable(codec: RTCRtpCodecParameters) -> bool:
+    # RFC 5761 4: with the marker bit, 64..95 look like RTCP. RFC 3551 6 assigned those below 35.
+    return codec.payloadType in DYNAMIC_PAYLOAD_TYPES or codec.payloadType in range(35)
 
 
 def _repairs(rtx: RTCRtpCodecParameters, codec: RTCRtpCodecParameters) -> bool:

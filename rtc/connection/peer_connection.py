@@ -18,6 +18,7 @@ from aiortc import (
     RTCPeerConnection,
     RTCSessionDescription,
     rtcpeerconnection,
+    sdp,
 )
 from aiortc.codecs import CODECS, HEADER_EXTENSIONS
 from aiortc.rtcdtlstransport import RTCDtlsTransport
@@ -35,6 +36,7 @@ from .capabilities import (
 )
 from .clock import NTP_EPOCH_OFFSET_US
 from .dtls_transport import CallDtlsTransport
+from .numbering import follow_extension_ids, follow_payload_types
 from .receiver import CallRtpReceiver
 from .sender import CallRtpSender
 from .settings import CallSettings
@@ -61,13 +63,12 @@ class CallPeerConnection(RTCPeerConnection):
         super().__init__(configuration)
         self.settings = settings or CallSettings()
         preference = tuple(Codec(c) for c in self.settings.codecs)
-        self._video_codecs = video_codecs(preference)
         extensions = video_header_extensions(
             dependency_descriptor=self.settings.dependency_descriptor
         )
         self._names = {
             **vars(rtcpeerconnection),
-            "CODECS": {**CODECS, "video": self._video_codecs},
+            "CODECS": {**CODECS, "video": video_codecs(preference)},
             "HEADER_EXTENSIONS": {**HEADER_EXTENSIONS, "video": extensions},
             "RTCDtlsTransport": CallDtlsTransport,
             "RTCRtpReceiver": CallRtpReceiver,
@@ -99,13 +100,14 @@ class CallPeerConnection(RTCPeerConnection):
             if not common or not common[0].mimeType.startswith("video/"):
                 return rtcpeerconnection.filter_preferred_codecs(common, preferred)
             if answering:
-                common = by_preference(common, self._video_codecs)
+                common = by_preference(common, self._names["CODECS"]["video"])
             return of_one_implementation(
                 rtcpeerconnection.filter_preferred_codecs(common, preferred)
             )
 
         method = self._bound(RTCPeerConnection.setRemoteDescription, filter_preferred_codecs=agreed)
         await method(self, sessionDescription)
+        self._follow_numbers(sessionDescription)
 
     def capture_wall_us(self, receiver: RTCRtpReceiver, frame: Any) -> int | None:
         """When a frame of a receiver's track was captured, in microseconds since 1970.
@@ -116,6 +118,15 @@ class CallPeerConnection(RTCPeerConnection):
             return None
         since_1900_us = receiver.capture_wall_us(frame)
         return None if since_1900_us is None else since_1900_us - NTP_EPOCH_OFFSET_US
+
+    def _follow_numbers(self, remote: RTCSessionDescription) -> None:
+        """Let later offers use the numbers of this round."""
+        media = [m.rtp for m in sdp.SessionDescription.parse(remote.sdp).media]
+        codecs = [c for rtp in media for c in rtp.codecs]
+        extensions = [e for rtp in media for e in rtp.headerExtensions]
+        names = self._names
+        names["CODECS"] = follow_payload_types(names["CODECS"], codecs)
+        names["HEADER_EXTENSIONS"] = follow_extension_ids(names["HEADER_EXTENSIONS"], extensions)
 
     def _bound(self, method: Callable[..., Any], **names: Any) -> Callable[..., Any]:
         """A method of aiortc that sees our names in place of its module's."""

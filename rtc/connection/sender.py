@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import Any
 
 from aiortc.mediastreams import MediaStreamError, MediaStreamTrack
@@ -18,7 +18,7 @@ from aiortc.stats import RTCStatsReport
 from ...codecs.errors import LocalError
 from ...codecs.factory import open_encoder
 from ...codecs.pictures import picture_from_frame
-from ...codecs.types import EncodedFrame
+from ...codecs.types import Codec, EncodedFrame
 from ...ratecontrol.frame_controller import FrameController
 from ..drain import drain_sender
 from ..encode_loop import Skipped
@@ -67,7 +67,7 @@ class CallRtpSender(RTCRtpSender, CoreEndpoint):
         self._settings, self._emit = settings, emit
 
     async def send(self, parameters: RTCRtpSendParameters) -> None:
-        """Start sending with what was negotiated; a second call changes nothing."""
+        """Start sending with what was negotiated; a later call only leaves a codec given up since."""
         codecs = negotiated_codecs(parameters.codecs)
         if self.kind != "video" or not codecs:
             await super().send(parameters)
@@ -83,6 +83,8 @@ class CallRtpSender(RTCRtpSender, CoreEndpoint):
             self.transport._register_rtp_sender(self, parameters)
             self._driver = _SenderDriver(self, settings, self._settings, self._emit)
             self.runs_core = True
+        else:
+            self._driver.keep_to({c.codec for c in codecs})
 
     async def stop(self) -> None:
         """Stop for good."""
@@ -172,6 +174,14 @@ class _SenderDriver(Pump):
     def implementation(self) -> str:
         """W3C encoderImplementation."""
         return self._session.implementation
+
+    def keep_to(self, codecs: Set[Codec]) -> None:
+        """Leave a codec that the peer takes no longer for one that it does, of those at hand."""
+        if self.core.codec.codec in codecs:
+            return
+        known = [c.codec for c in self.core.settings.codecs if c.codec in codecs]
+        if known:
+            self.core.set_codec(known[0])
 
     async def drain(self) -> int | None:
         """Start a due job and send what is ready."""

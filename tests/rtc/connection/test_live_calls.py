@@ -10,6 +10,8 @@ import pytest
 from av import Packet
 
 from codecpilot.codecs.types import Codec
+from codecpilot.rtc.connection.capabilities import video_capabilities
+from codecpilot.rtc.rtp.rtcp import ReceiverEstimatedMaximumBitrate
 
 from tests.live_call import (
     DrawnTrack,
@@ -331,3 +333,41 @@ async def test_closing_while_the_call_is_set_up_leaves_nothing_behind() -> None:
     await negotiate(a, b)
     await asyncio.gather(a.close(), b.close())
     assert (a.connectionState, b.connectionState) == ("closed", "closed")
+
+
+async def test_a_codec_that_the_peer_gives_up_is_left_in_mid_call() -> None:
+    async with in_call(call(), call()) as (a, b):
+        viewer = Viewer(b)
+        a.addTrack(DrawnTrack())
+        await negotiate(a, b)
+        await eventually(lambda: viewer.count > 5, "pictures arrive")
+        h264 = [c for c in video_capabilities().codecs if c.mimeType != "video/AV1"]
+        b.getTransceivers()[0].setCodecPreferences(h264)
+        await negotiate(b, a)
+        await eventually(lambda: _codec(b, "H264"), "H.264 is received")
+        seen = viewer.count
+        await eventually(lambda: viewer.count > seen + 5, "pictures go on")
+        assert (await stats(b, "inbound-rtp")).undecodableFrames == 0
+
+
+async def _codec(pc: Any, name: str) -> bool:
+    return bool((await stats(pc, "inbound-rtp")).codec == name)
+
+
+async def test_the_receivers_estimate_reaches_the_sender() -> None:
+    async with in_call(call(), call()) as (a, b):
+        viewer, estimates = Viewer(b), []
+        sender = a.addTrack(DrawnTrack())
+        await negotiate(a, b)
+        await eventually(lambda: viewer.count > 3, "pictures arrive")
+        handle = sender.handle_rtcp_message
+
+        def note(message: Any) -> None:
+            if isinstance(message, ReceiverEstimatedMaximumBitrate):
+                estimates.append(message)
+            handle(message)
+
+        sender.handle_rtcp_message = note
+        await eventually(lambda: estimates, "an estimate is heard")
+        assert estimates[0].ssrcs == (sender.core.settings.identity.ssrc,)
+        assert estimates[0].bitrate_bps > 10_000

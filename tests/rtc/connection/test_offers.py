@@ -243,6 +243,11 @@ class TestCommonCodecs:
         remote = [_codec("rtx", 46, apt=98), _codec("VP9", 98)]
         assert find_common_codecs(self.LOCAL, remote) == []
 
+    def test_a_number_that_cannot_be_told_from_rtcp_is_left_out(self) -> None:
+        remote = [_codec("AV1", 72), _codec("VP8", 100), _codec("rtx", 73, apt=100)]
+        common = find_common_codecs(self.LOCAL, remote)
+        assert [(c.name, c.payloadType) for c in common] == [("VP8", 100)]
+
     def test_one_implementation_runs_a_stream(self) -> None:
         remote = [
             _codec("VP8", 96),
