@@ -109,7 +109,7 @@ class RealTimer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """A frame that was due, and the due times since the delivery before (later than it only on skips)."""
+    """A frame that was due, with its due time and, before it, those of the frames that were skipped."""
 
     frame: Frame
     due_us: tuple[int, ...]
@@ -201,13 +201,15 @@ class SourceTrack(MediaStreamTrack):
             loop.call_soon_threadsafe(self._take, delivery)
 
         try:
-            try:
-                self._run(deliver)
-            except CodecpilotError as error:
-                self.error = error
-            loop.call_soon_threadsafe(self.stop)
+            self._run(deliver)
+        except CodecpilotError as error:
+            self.error = error
         except RuntimeError:
-            return  # The loop was closed while the thread was busy: nobody is left to tell.
+            if not loop.is_closed():
+                raise
+        finally:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(self.stop)
 
     def _take(self, delivery: Delivery) -> None:
         for due_us in delivery.due_us:

@@ -83,7 +83,10 @@ def _add_media_arguments(parser: argparse.ArgumentParser) -> None:
         "--codec", default="AV1", choices=["AV1", "H264"], help="preferred codec (default: AV1)"
     )
     parser.add_argument(
-        "--preset", default="default", metavar="NAME", help="encoder preset (default: default)"
+        "--preset",
+        default="default",
+        metavar="NAME",
+        help="AV1 preset: ultralow, low, default, high, best",
     )
     parser.add_argument("--seed", type=int, default=0, help="of the drawn scene (default: 0)")
 

@@ -41,13 +41,12 @@ def live_text(board: Board) -> Text:
 
 
 def _line(figures: dict[str, Any]) -> str:
+    size = f"{figures['width']}x{figures['height']}"
     return (
-        f"{figures['from']} → {figures['to']}  {figures['codec'] or '–'}"
-        f"  {figures['width']}x{figures['height']}  {figures['fps']:2d} fps"
-        f"  {figures['kbps']:5.0f} kbps  q {_number(figures['quantizer'])}"
+        f"{figures['from']} → {figures['to']} {figures['codec'] or '–'} {size:9}"
+        f" {figures['fps']:2d} fps {figures['kbps']:4.0f} kbps q{_number(figures['quantizer'])}"
         f"  latency {_number(figures['latency_ms']['p50'])} ms"
-        f"  A/V {_number(figures['av_offset_ms'])} ms"
-        f"  encode {_number(figures['encode_ms'])} ms  freezes {figures['freeze_count']}"
+        f"  A/V {_number(figures['av_offset_ms']):>4} ms  freezes {figures['freeze_count']}"
     )
 
 

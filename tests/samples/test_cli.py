@@ -11,6 +11,7 @@ import av
 import numpy as np
 import pytest
 
+from codecpilot.codecs.av1_presets import PRESETS
 from codecpilot.samples.cli import build_parser, main
 from codecpilot.samples.version import codecpilot_version
 
@@ -55,6 +56,13 @@ def test_each_command_has_help_with_examples(
         main([command, "--help"])
     assert leaving.value.code == 0
     assert f"codecpilot {command}" in capsys.readouterr().out
+
+
+def test_the_help_names_the_presets_that_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["call", "--help"])
+    words = " ".join(capsys.readouterr().out.split())
+    assert f"AV1 preset: {', '.join(PRESETS)}" in words
 
 
 def test_version_is_the_installed_one() -> None:

@@ -90,6 +90,15 @@ def test_the_board_shows_a_round_once_both_sides_told_theirs() -> None:
     assert board.rounds == 1
 
 
+def test_live_lines_of_a_large_call_fit_a_terminal() -> None:
+    sent, shown = SentLog(), ShownLog()
+    sent.codec, shown.width, shown.height = "H264", 1920, 1080
+    board = Board(("A", "B"))
+    for side in ("A", "B"):
+        board.take(side, {"sent": sent.live(0), "shown": shown.live(0)})
+    assert all(len(line) <= 80 for line in live_text(board).plain.splitlines())
+
+
 def test_live_lines_fit_whatever_is_unknown_yet() -> None:
     board = Board(("A", "B"))
     for side in ("A", "B"):
@@ -97,3 +106,4 @@ def test_live_lines_fit_whatever_is_unknown_yet() -> None:
     lines = live_text(board).plain.splitlines()
     assert [line[:5] for line in lines] == ["A → B", "B → A"]
     assert all("latency   – ms" in line for line in lines)
+    assert all(len(line) <= 80 for line in lines)
