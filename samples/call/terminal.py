@@ -45,8 +45,8 @@ def _line(figures: dict[str, Any]) -> str:
     return (
         f"{figures['from']} → {figures['to']} {figures['codec'] or '–'} {size:9}"
         f" {figures['fps']:2d} fps {figures['kbps']:4.0f} kbps q{_number(figures['quantizer'])}"
-        f"  latency {_number(figures['latency_ms']['p50'])} ms"
-        f"  A/V {_number(figures['av_offset_ms']):>4} ms  freezes {figures['freeze_count']}"
+        f" latency {_number(figures['latency_ms']['p50'])} ms"
+        f" A/V {_number(figures['av_offset_ms']):>4} ms freezes {figures['freeze_count']}"
     )
 
 
