@@ -19,7 +19,7 @@ from .options import CallOptions
 from .page import Page
 from .peer_process import PeerProcess
 from .pipes import Message
-from .report import call_report, print_report
+from .report import Measured, call_report, print_report
 from .series import US_PER_S
 from .terminal import live_terminal
 
@@ -38,22 +38,20 @@ def hold_call(
 
     Returns the exit code. Raises CodecpilotError when a peer fails.
     """
-    directions, seconds = asyncio.run(_hold(options, listener=listener))
+    measured = asyncio.run(_hold(options, listener=listener))
     recordings = (
         sorted(options.record_dir.glob(f"{options.record_name}-*.mkv"))
         if options.record_dir
         else []
     )
-    report = call_report(options, directions=directions, seconds=seconds, recordings=recordings)
+    report = call_report(options, measured, recordings=recordings)
     print_report(report)
     if json_path is not None:
         write_json(json_path, report)
     return 0
 
 
-async def _hold(
-    options: CallOptions, *, listener: socket.socket | None
-) -> tuple[list[dict[str, Any]], float]:
+async def _hold(options: CallOptions, *, listener: socket.socket | None) -> Measured:
     stop = asyncio.Event()
     _stop_on_signals(stop)
     call = Call(options, stop=stop)
@@ -84,15 +82,15 @@ class Call:
         for peer in self._peers:
             peer.tell("watch", on=on)
 
-    async def run(self) -> tuple[list[dict[str, Any]], float]:
-        """Connect, measure, and gather the figures; (none, 0) when stopped before measuring."""
+    async def run(self) -> Measured:
+        """Connect, measure, and gather the figures; nothing when stopped before measuring."""
         ends_us = await self._stage(self._connect(), limit_s=CONNECT_LIMIT_S, what="connect")
         if ends_us is None:
-            return [], 0.0
+            return Measured()
         await self._stage(_sleep_until(max(ends_us)), limit_s=None, what="measure")
         self._stop.clear()
         measured = await self._stage(self._gather(), limit_s=REPORT_LIMIT_S, what="report")
-        return measured or ([], 0.0)
+        return measured or Measured()
 
     async def end(self) -> None:
         """End both processes."""
@@ -116,7 +114,7 @@ class Call:
         second.tell("window", **windows[0])
         return [window["end_us"] for window in windows]
 
-    async def _gather(self) -> tuple[list[dict[str, Any]], float]:
+    async def _gather(self) -> Measured:
         end_us = wall_us()
         for peer in self._peers:
             peer.tell("report", end_us=end_us)
@@ -125,7 +123,11 @@ class Call:
             direction_figures("A", "B", sent=first["sent"], shown=second["shown"]),
             direction_figures("B", "A", sent=second["sent"], shown=first["shown"]),
         ]
-        return directions, min(first["seconds"], second["seconds"])
+        return Measured(
+            seconds=min(first["seconds"], second["seconds"]),
+            directions=directions,
+            stats={"A": first["stats"], "B": second["stats"]},
+        )
 
     async def _stage(
         self, work: Coroutine[Any, Any, T], *, limit_s: float | None, what: str

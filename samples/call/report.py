@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +14,28 @@ from ..version import codecpilot_version
 from .options import CallOptions
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What a call came to; empty when it ended before anything was measured.
+
+    stats are each side's outbound-rtp and inbound-rtp entries of getStats() at the end.
+    """
+
+    seconds: float = 0.0
+    directions: list[dict[str, Any]] = field(default_factory=list)
+    stats: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+
+
 def call_report(
-    options: CallOptions,
-    *,
-    directions: list[dict[str, Any]],
-    seconds: float,
-    recordings: Sequence[Path] = (),
+    options: CallOptions, measured: Measured, *, recordings: Sequence[Path] = ()
 ) -> dict[str, Any]:
     """What --json writes."""
     return {
         "version": codecpilot_version(),
-        "seconds": round(seconds, 3),
+        "seconds": round(measured.seconds, 3),
         "settings": options.to_json(),
-        "directions": directions,
+        "directions": measured.directions,
+        "stats": measured.stats,
         "recordings": [str(path) for path in recordings],
     }
 

@@ -90,6 +90,10 @@ def test_a_headless_call_counts_every_picture_and_keeps_what_it_received(tmp_pat
     assert [(d["from"], d["to"]) for d in report["directions"]] == [("A", "B"), ("B", "A")]
     for direction in report["directions"]:
         check_direction(direction, captured=90)
+    for stats in report["stats"].values():
+        video = {entry["type"]: entry for entry in stats if entry["kind"] == "video"}
+        assert video["outbound-rtp"]["framesEncoded"] >= 30
+        assert video["inbound-rtp"]["framesDecoded"] >= 30
     assert "A → B" in output
     recordings = sorted(kept.iterdir())
     assert [str(path) for path in recordings] == report["recordings"]

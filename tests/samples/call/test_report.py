@@ -13,7 +13,7 @@ from codecpilot.codecs.types import Codec
 from codecpilot.samples.call.board import Board
 from codecpilot.samples.call.figures import SentLog, ShownLog, direction_figures
 from codecpilot.samples.call.options import CallOptions, Source
-from codecpilot.samples.call.report import call_report, print_report
+from codecpilot.samples.call.report import Measured, call_report, print_report
 from codecpilot.samples.call.series import Window
 from codecpilot.samples.call.terminal import live_text
 
@@ -62,14 +62,14 @@ def printed(report: dict[str, Any]) -> str:
 
 
 def test_the_table_fits_a_terminal_and_shows_both_directions() -> None:
-    text = printed(call_report(OPTIONS, directions=directions(), seconds=1.0))
+    text = printed(call_report(OPTIONS, Measured(directions=directions(), seconds=1.0)))
     assert max(len(line) for line in text.splitlines()) <= 80
     for words in ("A → B", "B → A", "1 / 1 / 1", "12.3 / 12.3", "9 kbps", "– / –"):
         assert words in text
 
 
 def test_a_call_without_figures_says_so_and_still_names_its_recordings() -> None:
-    report = call_report(OPTIONS, directions=[], seconds=0.0, recordings=[Path("kept/A-1.mkv")])
+    report = call_report(OPTIONS, Measured(), recordings=[Path("kept/A-1.mkv")])
     text = printed(report)
     assert "before anything was measured" in text
     assert "recorded kept/A-1.mkv" in text
