@@ -42,7 +42,7 @@ class DrawnTrack(MediaStreamTrack):
 
     kind = "video"
 
-    def __init__(self, *, width: int = 320, height: int = 180, fps: int = 25) -> None:
+    def __init__(self, *, width: int = 320, height: int = 180, fps: int = 30) -> None:
         super().__init__()
         self.size = (width, height)
         self.fps = fps

@@ -33,7 +33,7 @@ async def test_each_codec_is_decoded_both_ways_without_freezes(codec: str, descr
         a.addTrack(DrawnTrack(width=320, height=180))
         b.addTrack(DrawnTrack(width=240, height=180))
         await negotiate(a, b)
-        await eventually(lambda: all(v.count > 30 for v in viewers), "pictures both ways")
+        await eventually(lambda: all(v.count > 15 for v in viewers), "pictures both ways")
         assert [v.size for v in viewers] == [(240, 180), (320, 180)]
         inbound, outbound = await stats(b, "inbound-rtp"), await stats(a, "outbound-rtp")
         assert (inbound.codec, outbound.codec) == (codec, codec)
@@ -48,15 +48,15 @@ async def test_statistics_have_w3c_names_and_units() -> None:
         viewer = Viewer(b)
         a.addTrack(DrawnTrack(width=320, height=180))
         await negotiate(a, b)
-        await eventually(lambda: viewer.count > 30, "pictures arrive")
+        await eventually(lambda: viewer.count > 15, "pictures arrive")
         inbound, outbound = await stats(b, "inbound-rtp"), await stats(a, "outbound-rtp")
         assert outbound.ssrc == inbound.ssrc
         assert (outbound.frameWidth, outbound.frameHeight) == (320, 180)
         assert (inbound.frameWidth, inbound.frameHeight) == (320, 180)
-        assert outbound.framesCaptured >= outbound.framesEncoded >= outbound.framesSent - 1 > 25
+        assert outbound.framesCaptured >= outbound.framesEncoded >= outbound.framesSent - 1 > 12
         assert 0 < outbound.totalEncodeTime < 60
         assert 0 < inbound.totalDecodeTime < 60
-        assert 0.5 < inbound.totalInterFrameDelay < 60
+        assert 0.3 < inbound.totalInterFrameDelay < 60
         assert 0 < outbound.qpSum <= 255 * outbound.framesEncoded
         assert "libaom" in outbound.encoderImplementation
         assert "dav1d" in inbound.decoderImplementation
@@ -69,7 +69,7 @@ async def test_statistics_have_w3c_names_and_units() -> None:
         assert 0 <= remote.roundTripTime < 5
         assert -5 <= remote.packetsLost <= 5
         transport = await stats(a, "transport")
-        assert transport.packetsSent > 30
+        assert transport.packetsSent > 15
 
 
 async def test_there_are_no_inbound_statistics_before_the_first_packet() -> None:
@@ -88,7 +88,7 @@ async def test_odd_and_small_sizes_arrive(codec: str, size: tuple[int, int]) -> 
         viewer = Viewer(b)
         a.addTrack(DrawnTrack(width=size[0], height=size[1]))
         await negotiate(a, b)
-        await eventually(lambda: viewer.count > 10, "pictures arrive")
+        await eventually(lambda: viewer.count > 5, "pictures arrive")
         # 4:2:0 H.264 has even sizes only (our encoder crops); AV1 has any.
         expected = size if codec == "AV1" else (size[0] & ~1, size[1] & ~1)
         assert viewer.sizes == [expected]
@@ -104,7 +104,7 @@ async def test_pictures_may_change_their_size_in_mid_call(codec: str) -> None:
             track.size = size
             await eventually(lambda size=size: viewer.size == size, f"{size} is shown")
         seen = viewer.count
-        await eventually(lambda: viewer.count > seen + 10, "pictures go on")
+        await eventually(lambda: viewer.count > seen + 5, "pictures go on")
         inbound = await stats(b, "inbound-rtp")
         assert (inbound.frameWidth, inbound.frameHeight) == (160, 90)
         assert inbound.undecodableFrames == 0
@@ -151,7 +151,7 @@ async def test_an_applications_faulty_listener_does_not_stop_the_call() -> None:
         b.on("framedecoded", fail)
         a.addTrack(DrawnTrack())
         await negotiate(a, b)
-        await eventually(lambda: viewer.count > 10, "pictures arrive")
+        await eventually(lambda: viewer.count > 5, "pictures arrive")
 
 
 async def test_a_sender_without_a_track_waits_for_one() -> None:
@@ -251,7 +251,7 @@ async def test_a_direction_turned_off_stops_the_pictures_and_on_again_they_go_on
         assert track.given > given, "frames gather in a track that is not read"
         a.getTransceivers()[0].direction = "sendrecv"
         await negotiate(a, b)
-        await eventually(lambda: viewer.count > seen + 10, "pictures go on")
+        await eventually(lambda: viewer.count > seen + 5, "pictures go on")
 
 
 async def test_the_codec_changes_in_mid_call_on_one_stream() -> None:
@@ -283,7 +283,7 @@ async def test_frames_are_told_of_as_they_pass() -> None:
             b.on(name, told[name].append)
         a.addTrack(DrawnTrack())
         await negotiate(a, b)
-        await eventually(lambda: viewer.count > 10, "pictures arrive")
+        await eventually(lambda: viewer.count > 5, "pictures arrive")
         encoded, received, decoded = told.values()
         assert encoded[0].data == received[0].data or len(encoded[0].data) > len(received[0].data)
         assert [f.frame_id for f in decoded] == [f.frame_id for f in received[: len(decoded)]]
