@@ -77,7 +77,7 @@ def _add_media_arguments(parser: argparse.ArgumentParser) -> None:
         "--bitrate",
         type=opts.parse_kbps,
         metavar="KBPS",
-        help="video rate of each direction (default: 0.08 bit a pixel, 552 at 640x360 and 30 fps)",
+        help="video rate of each direction (default: by size, 400 at 640x360, 1131 at 1280x720)",
     )
     parser.add_argument(
         "--codec", default="AV1", choices=["AV1", "H264"], help="preferred codec (default: AV1)"

@@ -18,7 +18,7 @@ from .options import CallOptions
 class Measured:
     """What a call came to; empty when it ended before anything was measured.
 
-    stats are each side's outbound-rtp and inbound-rtp entries of getStats() at the end.
+    stats are the RTP entries of each side's getStats() at the end.
     """
 
     seconds: float = 0.0

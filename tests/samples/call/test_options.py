@@ -59,11 +59,12 @@ def test_wrong_rates_are_refused(text: str) -> None:
         parse_fps(text)
 
 
-def test_the_default_bitrate_grows_with_pixels_a_second() -> None:
+def test_the_default_bitrate_grows_with_size_but_less_than_the_pixels_do() -> None:
     small = default_bitrate_bps(width=640, height=360, fps=Fraction(30))
     large = default_bitrate_bps(width=1280, height=720, fps=Fraction(30))
-    assert small == 552_000
-    assert 3.99 < large / small < 4.01
+    assert small == 400_000
+    assert 2.7 < large / small < 2.9
+    assert default_bitrate_bps(width=64, height=64, fps=Fraction(1)) == 20_000
 
 
 def test_options_survive_the_way_to_a_peer() -> None:

@@ -11,7 +11,9 @@ from codecpilot.samples.scene import Scene
 FPS = 30
 
 
-def scene_pictures(count: int, *, width: int = 64, height: int = 64, seed: int = 5) -> list[Picture]:
+def scene_pictures(
+    count: int, *, width: int = 64, height: int = 64, seed: int = 5
+) -> list[Picture]:
     scene = Scene(width=width, height=height, fps=FPS, seed=seed)
     return [scene.picture(index) for index in range(count)]
 
