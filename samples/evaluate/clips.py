@@ -6,7 +6,8 @@ import itertools
 import random
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -36,43 +37,35 @@ class ReadOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clip:
-    """A clip that was looked through. name is unique in the evaluation; pictures is its length."""
+    """A clip that was looked through. pictures is its length.
+
+    name is for people, slug for folders; both are unique in the evaluation.
+    """
 
     path: str
     name: str
+    slug: str
     width: int
     height: int
     fps: Fraction
     pictures: int
 
-    @property
-    def slug(self) -> str:
-        """For folder names."""
-        return re.sub(r"[^\w.-]+", "_", self.name).removeprefix(".") or "clip"
 
-
-def inspect_clips(
-    paths: Sequence[str], *, options: ReadOptions, all_rates: Iterable[Rates]
-) -> list[Clip]:
+def inspect_clips(paths: Sequence[str], *, options: ReadOptions) -> list[Clip]:
     """Look through each clip once, as far as runs will read it.
 
     Raises LocalError for one that is missing, undecodable, without video, or too small.
     """
-    ends_us = [rates.end_us or 0 for rates in all_rates]
     paths = list(dict.fromkeys(paths))
-    counts = {Path(path).name: 0 for path in paths}
+    file_names = Counter(Path(path).name for path in paths)
+    slugs: set[str] = set()
+    clips = []
     for path in paths:
-        counts[Path(path).name] += 1
-    return [
-        _inspect(
-            path,
-            name=Path(path).name if counts[Path(path).name] == 1 else path,
-            options=options,
-            end_us=max(ends_us),
-            whole=options.frames is None,
-        )
-        for path in paths
-    ]
+        name = Path(path).name if file_names[Path(path).name] == 1 else path
+        slug = _slug(name, taken=slugs)
+        slugs.add(slug)
+        clips.append(_inspect(path, name=name, slug=slug, options=options))
+    return clips
 
 
 def pictures_of_run(clip: Clip, *, rates: Rates, options: ReadOptions) -> int:
@@ -105,12 +98,17 @@ def read_pictures(clip: Clip, *, pictures: int, options: ReadOptions) -> Iterato
         yield replace(picture, capture_us=capture_us)
 
 
-def _inspect(path: str, *, name: str, options: ReadOptions, end_us: int, whole: bool) -> Clip:
+def _slug(name: str, *, taken: Set[str]) -> str:
+    base = re.sub(r"[^\w.-]+", "_", name).strip("._") or "clip"
+    numbered = (f"{base}-{number}" for number in itertools.count(2))
+    return next(slug for slug in itertools.chain([base], numbered) if slug not in taken)
+
+
+def _inspect(path: str, *, name: str, slug: str, options: ReadOptions) -> Clip:
     is_raw = Path(path).suffix.lower() in RAW_SUFFIXES
     fps = options.fps or (DEFAULT_FPS if is_raw else probe(path).fps)
-    limit = None if whole else max(options.frames or 0, _pictures_until(end_us, fps, options))
     width = height = count = 0
-    for picture in open_video(path, size=options.size, fps=options.fps, frames=limit):
+    for picture in open_video(path, size=options.size, fps=options.fps, frames=options.frames):
         if not count:
             width, height = picture.width & ~1, picture.height & ~1
         elif (picture.width & ~1, picture.height & ~1) != (width, height):
@@ -118,7 +116,9 @@ def _inspect(path: str, *, name: str, options: ReadOptions, end_us: int, whole: 
         count += 1
     if min(width, height) < MIN_SIDE_PX:
         raise LocalError(f"{path}: {width}x{height} is below {MIN_SIDE_PX} pixels a side")
-    return Clip(path=path, name=name, width=width, height=height, fps=fps, pictures=count)
+    return Clip(
+        path=path, name=name, slug=slug, width=width, height=height, fps=fps, pictures=count
+    )
 
 
 def _pictures_until(end_us: int, fps: Fraction, options: ReadOptions) -> int:

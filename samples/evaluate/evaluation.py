@@ -27,27 +27,18 @@ EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells count
 
 
 def evaluate(request: Request) -> int:
-    """Do all runs and write all files; returns the exit code: 0, or 1 when a run failed.
+    """Do all runs and write all files; returns the exit code: 0, 1 when a run failed, 130 after Ctrl-C.
 
     Raises LocalError, before anything is encoded, for a request that cannot be carried out.
     """
     _check_out(request.out)
     _check_metrics(request)
     with Board() as board:
-        board.say("looking through the clips …")
-        clips = inspect_clips(request.clips, options=request.read, all_rates=request.rates)
-        _check_sizes(clips, request)
-        jobs = plan_jobs(request, clips)
         try:
-            evaluation = _run_all(request, jobs, board)
+            return _evaluate(request, board)
         except KeyboardInterrupt:
             board.say("interrupted: the runs that had ended keep their files, there is no report")
             return EXIT_INTERRUPTED
-        path = request.out / "results.json"
-        path.write_text(json.dumps(results_json(evaluation), indent=1) + "\n")
-        report = write_report(evaluation)
-        board.conclude(evaluation, report)
-    return EXIT_RUN_FAILED if evaluation.failures else 0
 
 
 def plan_jobs(request: Request, clips: Sequence[Clip]) -> list[Job]:
@@ -77,6 +68,17 @@ def plan_jobs(request: Request, clips: Sequence[Clip]) -> list[Job]:
                 for codec in request.codecs
             ]
     return jobs
+
+
+def _evaluate(request: Request, board: Board) -> int:
+    with board.busy("looking through the clips"):
+        clips = inspect_clips(request.clips, options=request.read)
+    _check_sizes(clips, request)
+    evaluation = _run_all(request, plan_jobs(request, clips), board)
+    text = json.dumps(results_json(evaluation), indent=1)
+    (request.out / "results.json").write_text(text + "\n", encoding="utf-8")
+    board.conclude(evaluation, write_report(evaluation))
+    return EXIT_RUN_FAILED if evaluation.failures else 0
 
 
 def _run_all(request: Request, jobs: Sequence[Job], board: Board) -> Evaluation:

@@ -26,7 +26,7 @@ MAX_GAP_MS = 10_000  # beyond it a file counts as cut, too (codecs/media_contain
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """A whole evaluation. dask is a scheduler's address, None for workers processes here."""
+    """A whole evaluation. dask is a scheduler's address, None for processes here."""
 
     clips: tuple[str, ...]
     out: Path

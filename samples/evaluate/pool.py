@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
 from types import FrameType
 
+import cv2
+
 from .job import Job, Outcome, RunFailure
 from .run import run_job
 
@@ -111,6 +113,8 @@ def _work(connection: Connection, work: Work) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # An exception, so that temporary folders are removed.
     signal.signal(signal.SIGTERM, _exit)
+    # One thread a worker: OpenCV's own would fight over the CPUs with the other workers.
+    cv2.setNumThreads(1)
     try:
         while True:
             connection.send(work(connection.recv(), connection.send))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -59,11 +60,15 @@ class Board:
         value: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._progress.stop()
+        self._stop()
 
     def say(self, text: str) -> None:
         """A line about what happens."""
         self._progress.console.print(text, soft_wrap=True)
+
+    def busy(self, text: str) -> AbstractContextManager[object]:
+        """Say what goes on for as long as it does; nothing where no terminal is."""
+        return self._progress.console.status(text)
 
     def begin(self, jobs: Sequence[Job]) -> None:
         """Show the bar for these runs."""
@@ -87,18 +92,24 @@ class Board:
     def failed(self, index: int, reason: str) -> None:
         """A run has none."""
         self._end(index)
-        self._progress.console.print(f"{self._jobs[index].label}  failed: {reason}", style="red")
+        text = f"{self._jobs[index].label}  failed: {reason}"
+        self._progress.console.print(text, style="red", soft_wrap=True)
 
     def conclude(self, evaluation: Evaluation, report: Path) -> None:
         """Print the means over clips, and where the report is."""
-        self._progress.stop()
+        self._stop()
         if evaluation.comparison.bd_rate_mean:
             self._out.print(_table(evaluation))
         for reason in evaluation.comparison.refused:
-            self._out.print(f"no BD-rate: {reason}")
+            self._out.print(f"no BD-rate: {reason}", soft_wrap=True)
         if evaluation.failures:
             self._out.print(f"{len(evaluation.failures)} of {len(self._jobs)} runs failed")
-        self._out.print(f"report: {report}")
+        self._out.print(f"report: {report}", soft_wrap=True)
+
+    def _stop(self) -> None:
+        # One that never began would print an empty line.
+        if self._task is not None:
+            self._progress.stop()
 
     def _end(self, index: int) -> None:
         self._parts[index] = 1.0

@@ -77,7 +77,7 @@ def _summary(evaluation: Evaluation, codecs: Sequence[CodecSpec]) -> str:
         "<p>Bits for the same quality, over what the anchor takes (BD-rate, mean over clips; "
         "fewer is better), and encoding time over the anchor's at the same targets.</p>"
     )
-    return f'<section><h2>Against the baselines</h2>{note}<div class="pairs">{"".join(parts)}</div></section>'
+    return f"<section><h2>Against the baselines</h2>{note}{''.join(parts)}</section>"
 
 
 def _against(evaluation: Evaluation, anchor: CodecSpec, codecs: Sequence[CodecSpec]) -> str:
@@ -107,7 +107,8 @@ def _against(evaluation: Evaluation, anchor: CodecSpec, codecs: Sequence[CodecSp
         f"<table><caption>against {escape(anchor.label)}</caption>"
         f"<tr><th>codec</th>{head}<th>CPU</th></tr>{rows}</table>"
     )
-    return f"<div>{table}</div><div>{_trade_off(means, ratios, anchor, codecs, metrics[0])}</div>"
+    chart = _trade_off(means, ratios, anchor, codecs, metrics[0])
+    return f'<div class="pair"><div class="wide">{table}</div>{chart}</div>'
 
 
 def _trade_off(

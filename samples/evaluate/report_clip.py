@@ -1,15 +1,15 @@
-"""A clip's section of the report: curves, delay and rate over time, pictures, the table of runs."""
+"""A clip's section of the report, and its charts: quality, CPU, delay and rate over time."""
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from html import escape
 
-from .charts import Axis, Point, Series, axis_over, color_class, line_chart
+from .charts import Axis, Point, Series, axis_over, line_chart
 from .codec_specs import CodecSpec
 from .compare import FIELDS
 from .rates import US_PER_S
+from .report_tables import pictures_of, runs_table, segments_table
 from .results import FinishedRun
 
 AXIS_NAMES = {"vmaf": "VMAF", "psnr": "PSNR-Y, dB", "ssim": "SSIM"}
@@ -44,8 +44,8 @@ def clip_section(
     about = f"{info.width}×{info.height}, {float(info.fps):g} fps, {info.pictures} pictures"
     return (
         f"<section><h2>{escape(clip)} <small>{about}</small></h2>"
-        f'<div class="charts">{"".join(charts)}</div>{_pictures(runs, codecs)}'
-        f"{_table(runs, codecs)}</section>"
+        f'<div class="charts">{"".join(charts)}</div>{pictures_of(runs, codecs)}'
+        f"{segments_table(scheduled, codecs)}{runs_table(runs, codecs)}</section>"
     )
 
 
@@ -158,62 +158,3 @@ def _sent_kbps(run: FinishedRun) -> list[Point]:
 def _time_axis(runs: Sequence[FinishedRun]) -> Axis:
     end_us = max(run.output.rows[-1].pts_us for run in runs)
     return Axis(label="s", low=0.0, high=max(end_us, 1) / US_PER_S)
-
-
-def _pictures(runs: Sequence[FinishedRun], codecs: Sequence[CodecSpec]) -> str:
-    """Side by side at the lowest rate, each as a viewer sees it."""
-    shots = [run for run in runs if run.output.quality.shot]
-    if not shots:
-        return ""
-    shots.sort(key=lambda run: list(codecs).index(run.job.codec))
-    figures = [_figure(shots[0].output.quality.source, "as captured", "")]
-    for run in shots:
-        color = list(codecs).index(run.job.codec)
-        caption = f'<i class="{color_class(color)}"></i>{escape(run.job.codec.label)}'
-        figures.append(_figure(run.output.quality.shot, caption, f"{run.figures['kbps']:.0f} kbps"))
-    rate = shots[0].job.rates
-    at = rate.label if rate.is_constant else "the end of the schedule’s lowest step"
-    return (
-        f'<h3>Picture {shots[0].job.shot} at {at}</h3><div class="shots">{"".join(figures)}</div>'
-    )
-
-
-def _figure(jpeg: bytes, caption: str, note: str) -> str:
-    source = "data:image/jpeg;base64," + base64.b64encode(jpeg).decode()
-    small = f" <small>{note}</small>" if note else ""
-    return f'<figure><img src="{source}" alt=""><figcaption>{caption}{small}</figcaption></figure>'
-
-
-def _table(runs: Sequence[FinishedRun], codecs: Sequence[CodecSpec]) -> str:
-    head = "".join(
-        f"<th>{name}</th>"
-        for name in (
-            *("codec", "target", "kbps", "VMAF", "PSNR-Y", "SSIM", "CPU ms", "VBV p50"),
-            *("p95", "max ms", "dropped", "in a row", "retries", "key frames"),
-        )
-    )
-    rows = "".join(_table_row(run, list(codecs).index(run.job.codec)) for run in runs)
-    return f'<div class="wide"><table><tr>{head}</tr>{rows}</table></div>'
-
-
-def _table_row(run: FinishedRun, color: int) -> str:
-    f, vbv = run.figures, run.figures["vbv_ms"]
-    cells = [
-        run.job.rates.label,
-        f"{f['kbps']:.1f}",
-        _cell(f["vmaf"], 2),
-        _cell(f["psnr_y"], 2),
-        _cell(f["ssim"], 4),
-        f"{f['encode_cpu_ms']:.2f}",
-        *(_cell(vbv[name], 0) for name in ("p50", "p95", "max")),
-        str(f["dropped"]),
-        str(f["longest_drop"]),
-        str(f["retries"]),
-        str(f["key_frames"]),
-    ]
-    label = f'<th><i class="{color_class(color)}"></i>{escape(run.job.codec.label)}</th>'
-    return f"<tr>{label}{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
-
-
-def _cell(value: float | None, digits: int) -> str:
-    return "–" if value is None else f"{value:.{digits}f}"
