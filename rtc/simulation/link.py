@@ -109,6 +109,11 @@ class Link:
         offered = self._rate.offered(end_us) - self._rate.offered(start_us)
         return offered // self._rate.units_per_byte
 
+    def backlog_bytes(self, now_us: int) -> int:
+        """What was taken and is not served yet, rounded up."""
+        backlog = max(0, self._served - self._rate.offered(now_us))
+        return -(-backlog // self._rate.units_per_byte)
+
     def offer(self, size_bytes: int, *, now_us: int) -> Delivered | Lost:
         """Send a packet. Time begins at 0 and may not run backwards, which raises LocalError."""
         if size_bytes <= 0 or now_us < self._now_us:

@@ -20,7 +20,7 @@ class Loss(Protocol):
 class BernoulliLoss:
     """Each packet is lost with the same chance. A chance of 0 or 1 draws a number all the same."""
 
-    def __init__(self, ratio: Steps, *, rng: random.Random) -> None:
+    def __init__(self, ratio: Steps[float], *, rng: random.Random) -> None:
         self._ratio = ratio
         self._rng = rng
 
@@ -37,12 +37,12 @@ class GilbertElliottLoss:
     `ratio`. It begins good.
     """
 
-    def __init__(self, ratio: Steps, *, burst: float, rng: random.Random) -> None:
+    def __init__(self, ratio: Steps[float], *, burst: float, rng: random.Random) -> None:
         """Raises LocalError where no such chance exists: ratio is at most burst / (burst + 1)."""
         most = burst / (burst + 1)
         if max(ratio.values) > most:
             raise LocalError(
-                f"loss {float(max(ratio.values)):g} in bursts of {burst:g} is above {most:g}, "
+                f"loss {max(ratio.values):g} in bursts of {burst:g} is above {most:g}, "
                 "which one packet between bursts leaves"
             )
         self._ratio = ratio
@@ -56,12 +56,12 @@ class GilbertElliottLoss:
         if self._bad:
             self._bad = draw >= self._leave
         else:
-            ratio = float(self._ratio.at(now_us))
+            ratio = self._ratio.at(now_us)
             self._bad = draw < self._leave * ratio / (1 - ratio)
         return self._bad
 
 
-def loss_process(ratio: Steps, *, burst: float, rng: random.Random) -> Loss:
+def loss_process(ratio: Steps[float], *, burst: float, rng: random.Random) -> Loss:
     """Independent losses for a burst of 1, else bursts of that mean length. Raises LocalError."""
     if burst < 1:
         raise LocalError(f"burst {burst:g} is below 1 packet")

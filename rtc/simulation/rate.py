@@ -8,6 +8,7 @@ work offered so far, and ends its size later. All of it is whole numbers, so not
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from fractions import Fraction
 from itertools import pairwise
 from typing import Protocol
 
@@ -42,7 +43,7 @@ class StepRate:
 
     units_per_byte = 8_000_000
 
-    def __init__(self, kbps: Steps) -> None:
+    def __init__(self, kbps: Steps[Fraction]) -> None:
         """kbps of 0 is an outage; the last must be above 0, or packets would wait for ever."""
         self._times_us = kbps.times_us
         self._bps = [round(value * 1000) for value in kbps.values]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
+from typing import Generic, TypeVar
 
 from ...codecs.errors import LocalError
 
@@ -13,27 +15,34 @@ US_PER_S = 1_000_000
 # ours: a day; beyond it a mistyped number is likelier than a longer call.
 MAX_TIME_S = 86_400
 
+T = TypeVar("T")
+U = TypeVar("U")
+
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class Steps(Generic[T]):
     """A piecewise constant function of time; times_us begins with 0 and grows."""
 
     times_us: tuple[int, ...]
-    values: tuple[Fraction, ...]
+    values: tuple[T, ...]
 
     @staticmethod
-    def constant(value: Fraction | int) -> Steps:
+    def constant(value: T) -> Steps[T]:
         """The same value at all times."""
-        return Steps((0,), (Fraction(value),))
+        return Steps((0,), (value,))
 
-    def at(self, now_us: int) -> Fraction:
+    def map(self, change: Callable[[T], U]) -> Steps[U]:
+        """The same times with changed values."""
+        return Steps(self.times_us, tuple(change(value) for value in self.values))
+
+    def at(self, now_us: int) -> T:
         """The value in force at a time; the first one before 0."""
         return self.values[max(0, bisect_right(self.times_us, now_us) - 1)]
 
 
 def parse_steps(
     text: str, *, name: str, low: Fraction | int, high: Fraction | int, unit: str = ""
-) -> Steps:
+) -> Steps[Fraction]:
     """Read "s:value,…" or one value for all times.
 
     Raises LocalError, naming what is wrong and what is legal: times begin at 0 and grow, values lie

@@ -1,0 +1,99 @@
+"""How long a simulated device takes to encode and decode: pixels x preset cost x device factor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from types import MappingProxyType
+
+from ...codecs.errors import LocalError
+from ...codecs.types import Codec, EncodedFrame, EncodeRequest, VideoEncoder
+from .steps import Steps
+
+CostKey = tuple[Codec, str]
+"""A codec and one of its presets."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """Nanoseconds a pixel, on one thread of the device whose factor is 1."""
+
+    encode_ns: float
+    decode_ns: float
+
+
+# Measured by `codecpilot doctor` (CPU time at 640x360, the project's scene) on the machine of
+# docs/evaluation.md; H.264 is libx264 superfast and FFmpeg's decoder.
+DEFAULT_COSTS: Mapping[CostKey, Cost] = MappingProxyType(
+    {
+        (Codec.AV1, "ultralow"): Cost(encode_ns=6.8, decode_ns=1.9),
+        (Codec.AV1, "low"): Cost(encode_ns=10.3, decode_ns=3.0),
+        (Codec.AV1, "default"): Cost(encode_ns=15.0, decode_ns=3.6),
+        (Codec.AV1, "high"): Cost(encode_ns=25.0, decode_ns=3.6),
+        (Codec.AV1, "best"): Cost(encode_ns=60.0, decode_ns=3.6),
+        (Codec.H264, "default"): Cost(encode_ns=9.8, decode_ns=2.6),
+    }
+)
+
+
+class DeviceModel:
+    """A device's speed over time."""
+
+    def __init__(
+        self, *, factor: Steps[Fraction], costs: Mapping[CostKey, Cost] = DEFAULT_COSTS
+    ) -> None:
+        """factor 2 is a device that takes twice as long as the costs say."""
+        self._factor = factor
+        self._costs = costs
+
+    def encode_us(self, codec: Codec, preset: str, *, pixels: int, now_us: int) -> int:
+        """Time of one try at a frame of this many pixels, begun at now_us."""
+        return self._scaled(self._cost(codec, preset).encode_ns * pixels, now_us)
+
+    def decode_us(self, codec: Codec, preset: str, *, pixels: int, now_us: int) -> int:
+        """Time of decoding such a frame; preset is what it was encoded with."""
+        return self._scaled(self._cost(codec, preset).decode_ns * pixels, now_us)
+
+    def factor(self, now_us: int) -> float:
+        """How many times slower than the costs the device is."""
+        return float(self._factor.at(now_us))
+
+    def _cost(self, codec: Codec, preset: str) -> Cost:
+        # H.264's encoder has one preset in a call, whatever AV1's is called.
+        cost = self._costs.get((codec, preset)) or self._costs.get((codec, "default"))
+        if cost is None:
+            known = ", ".join(f"{c} {p}" for c, p in self._costs)
+            raise LocalError(f"no cost is known of {codec} {preset}, only of {known}")
+        return cost
+
+    def _scaled(self, cost_ns: float, now_us: int) -> int:
+        return max(1, round(cost_ns * float(self._factor.at(now_us)) / 1000))
+
+
+class TimedEncoder:
+    """An encoder whose frames say how long the simulated device took, not this machine."""
+
+    def __init__(
+        self, encoder: VideoEncoder, *, device: DeviceModel, now_us: Callable[[], int]
+    ) -> None:
+        """now_us tells when the job under way began."""
+        self.codec = encoder.codec
+        self.implementation = encoder.implementation
+        self.can_retry = encoder.can_retry
+        self._encoder = encoder
+        self._now_us = now_us
+        self._device = device
+
+    def encode(self, request: EncodeRequest) -> EncodedFrame:
+        """See VideoEncoder.encode."""
+        frame = self._encoder.encode(request)
+        pixels = frame.width * frame.height
+        took_us = self._device.encode_us(
+            self.codec, request.preset, pixels=pixels, now_us=self._now_us()
+        )
+        return replace(frame, encode_us=took_us, encode_cpu_us=took_us)
+
+    def close(self) -> None:
+        """See VideoEncoder.close."""
+        self._encoder.close()

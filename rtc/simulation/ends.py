@@ -1,0 +1,170 @@
+"""The two ends of a stream as the simulator runs them: the cores of live calls, drained as there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from ...codecs.errors import RemoteError
+from ...codecs.types import EncodedFrame, Picture
+from ..drain import ReceiverOutput, SenderOutput, drain_receiver, drain_sender
+from ..encode_loop import Skipped
+from ..encoder_session import EncodeJob, EncoderSession
+from ..messages import DecodedFrame
+from ..receiver import ReceiverCore
+from ..rtp.packet import RtpPacket, parse_rtp
+from ..rtp.rtcp import RtcpMessage
+from ..sender import SenderCore
+from ..stats import InboundCounters, OutboundCounters
+
+
+class SendingEnd(Protocol):
+    """What sends one video stream. Times are its peer's own clock."""
+
+    @property
+    def counters(self) -> OutboundCounters:
+        """What was sent so far."""
+        ...
+
+    @property
+    def rtt_us(self) -> int | None:
+        """The path's round-trip time, once it is known."""
+        ...
+
+    def handle_picture(self, picture: Picture) -> None:
+        """Take a captured picture."""
+        ...
+
+    def handle_rtcp(self, message: RtcpMessage, *, now_us: int) -> None:
+        """Take one RTCP message."""
+        ...
+
+    def drain(self, *, now_us: int) -> SenderOutput:
+        """Everything that is ready."""
+        ...
+
+    def encode(self, job: EncodeJob) -> EncodedFrame | Skipped:
+        """Run a job; its result goes to handle_encoded once the device is through with it."""
+        ...
+
+    def handle_encoded(self, result: EncodedFrame | Skipped, *, now_us: int) -> None:
+        """Take a job's result."""
+        ...
+
+    def close(self) -> None:
+        """Free the encoder."""
+        ...
+
+
+class ReceivingEnd(Protocol):
+    """What receives one video stream. Times are its peer's own clock."""
+
+    @property
+    def counters(self) -> InboundCounters:
+        """What was received so far."""
+        ...
+
+    def set_rtt(self, rtt_us: int) -> None:
+        """Tell the path's round-trip time."""
+        ...
+
+    def handle_rtp(self, data: bytes, *, now_us: int) -> None:
+        """Take one RTP packet."""
+        ...
+
+    def handle_rtcp(self, message: RtcpMessage, *, now_us: int) -> None:
+        """Take one RTCP message."""
+        ...
+
+    def drain(self, *, now_us: int) -> ReceiverOutput:
+        """Everything that is ready."""
+        ...
+
+    def handle_decoded(
+        self, picture: Picture | None, *, failed: bool, decode_us: int, now_us: int
+    ) -> DecodedFrame | None:
+        """Take the decoder's answer; None for a frame that shows no picture."""
+        ...
+
+
+class Estimator(Protocol):
+    """A receiver's estimate of the path, told to the sender as REMB."""
+
+    def packet(self, packet: RtpPacket, *, arrival_us: int) -> bytes | None:
+        """Take a packet; the RTCP packet that it calls for, if any."""
+        ...
+
+
+class CoreSender:
+    """SenderCore with its encoder."""
+
+    def __init__(self, core: SenderCore, session: EncoderSession) -> None:
+        self._core = core
+        self._session = session
+        self.handle_picture: Callable[[Picture], None] = core.handle_picture
+        self.encode: Callable[[EncodeJob], EncodedFrame | Skipped] = session.run
+        self.close: Callable[[], None] = session.close
+
+    @property
+    def counters(self) -> OutboundCounters:
+        """See SendingEnd."""
+        return self._core.counters
+
+    @property
+    def rtt_us(self) -> int | None:
+        """See SendingEnd."""
+        return self._core.rtt_us
+
+    def handle_rtcp(self, message: RtcpMessage, *, now_us: int) -> None:
+        """See SendingEnd."""
+        self._core.handle_rtcp(message, now_us=now_us)
+
+    def handle_encoded(self, result: EncodedFrame | Skipped, *, now_us: int) -> None:
+        """See SendingEnd."""
+        self._core.handle_encoded(result, now_us=now_us)
+
+    def drain(self, *, now_us: int) -> SenderOutput:
+        """See SendingEnd."""
+        return drain_sender(self._core, now_us=now_us)
+
+
+class CoreReceiver:
+    """ReceiverCore, and the estimator that speaks beside it in a live call."""
+
+    def __init__(self, core: ReceiverCore, *, estimator: Estimator | None) -> None:
+        self._core = core
+        self._estimator = estimator
+        self._estimate: bytes | None = None
+        self.set_rtt: Callable[[int], None] = core.set_rtt
+
+    @property
+    def counters(self) -> InboundCounters:
+        """See ReceivingEnd."""
+        return self._core.counters
+
+    def handle_rtp(self, data: bytes, *, now_us: int) -> None:
+        """See ReceivingEnd."""
+        self._core.handle_rtp(data, now_us=now_us)
+        if self._estimator is not None:
+            try:
+                self._estimate = self._estimator.packet(parse_rtp(data), arrival_us=now_us)
+            except RemoteError:
+                return  # the core has counted it
+
+    def handle_rtcp(self, message: RtcpMessage, *, now_us: int) -> None:
+        """See ReceivingEnd."""
+        self._core.handle_rtcp(message, now_us=now_us)
+
+    def drain(self, *, now_us: int) -> ReceiverOutput:
+        """See ReceivingEnd."""
+        output = drain_receiver(self._core, now_us=now_us)
+        if self._estimate is not None:
+            output.rtcp.append(self._estimate)
+            self._estimate = None
+        return output
+
+    def handle_decoded(
+        self, picture: Picture | None, *, failed: bool, decode_us: int, now_us: int
+    ) -> DecodedFrame | None:
+        """See ReceivingEnd."""
+        return self._core.handle_decoded(picture, failed=failed, decode_us=decode_us, now_us=now_us)

@@ -1,0 +1,170 @@
+"""What can be set of a scenario: names, defaults and legal values, each read from TOML or from text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any
+
+from ...codecs.av1_presets import PRESETS
+from ...codecs.errors import LocalError
+from ...codecs.types import Codec, Content
+from ..sender import MIN_TARGET_BPS
+from .rate import MAX_RATE_KBPS
+from .steps import parse_steps
+
+Value = str | int | float | bool
+Read = Callable[[str, Value], Any]
+
+# ours: the same sides and rates that a live call takes.
+SIDE_RANGE_PX = (64, 4096)
+FPS_RANGE = (1, 120)
+MAX_TARGET_KBPS = 50_000
+# ours: a satellite path is 600 ms; more than a minute is no call.
+MAX_DELAY_MS = 60_000
+MAX_SECONDS = 86_400
+# ours: crystals are within 100 ppm; more than 10 % off is no clock.
+MAX_PPM = 100_000
+MAX_FACTOR = 1000
+MAX_BURST = 10_000
+MAX_SEED = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key's default (None: none), how to read it, and what it is."""
+
+    default: Value | None
+    read: Read
+    meaning: str
+
+
+def whole(low: int, high: int) -> Read:
+    """A whole number."""
+
+    def read(name: str, value: Value) -> int:
+        number = _fraction(name, value, low, high)
+        if number.denominator != 1:
+            raise LocalError(f"{name} {value} is not a whole number from {low} to {high}")
+        return int(number)
+
+    return read
+
+
+def number(low: float, high: float) -> Read:
+    """Any number, as a Fraction."""
+    return lambda name, value: _fraction(name, value, low, high)
+
+
+def choice(*names: str) -> Read:
+    """One of some words."""
+
+    def read(name: str, value: Value) -> str:
+        if value not in names:
+            raise LocalError(f"{name} {value!r} is none of {', '.join(names)}")
+        return str(value)
+
+    return read
+
+
+def flag(name: str, value: Value) -> bool:
+    """True or false."""
+    words = {"true": True, "false": False}
+    if str(value).lower() not in words:
+        raise LocalError(f"{name} {value!r} is neither true nor false")
+    return words[str(value).lower()]
+
+
+def steps(low: float, high: float, unit: str = "") -> Read:
+    """A number, or numbers over time as "s:value,…"."""
+
+    def read(name: str, value: Value) -> object:
+        if isinstance(value, bool):
+            raise LocalError(f"{name} {value} is not a number")
+        bounds = (Fraction(str(low)), Fraction(str(high)))
+        return parse_steps(str(value), name=name, low=bounds[0], high=bounds[1], unit=unit)
+
+    return read
+
+
+def size(name: str, value: Value) -> tuple[int, int]:
+    """WIDTHxHEIGHT in px; even, since 4:2:0 halves both."""
+    low, high = SIDE_RANGE_PX
+    sides = str(value).split("x")
+    if (
+        len(sides) != 2
+        or not all(side.isdecimal() and len(side) <= 5 for side in sides)
+        or any(int(side) % 2 or not low <= int(side) <= high for side in sides)
+    ):
+        raise LocalError(
+            f"{name} {value!r} is not WIDTHxHEIGHT of even numbers from {low} to {high}"
+        )
+    return int(sides[0]), int(sides[1])
+
+
+def text(name: str, value: Value) -> str:
+    """Any words."""
+    if not isinstance(value, str) or not value:
+        raise LocalError(f"{name} {value!r} is not a text")
+    return value
+
+
+def _fraction(name: str, value: Value, low: float, high: float) -> Fraction:
+    try:
+        if isinstance(value, bool):
+            raise ValueError
+        number = Fraction(str(value).strip())
+    except (ValueError, ZeroDivisionError):
+        raise LocalError(f"{name} {value!r} is not a number from {low:g} to {high:g}") from None
+    if not low <= number <= high:
+        raise LocalError(f"{name} {value} is outside {low:g}..{high:g}")
+    return number
+
+
+RUN_KEYS: Mapping[str, Key] = MappingProxyType(
+    {
+        "seconds": Key(30, number(0.1, MAX_SECONDS), "virtual time that is simulated"),
+        "seed": Key(1, whole(0, MAX_SEED), "of everything random"),
+    }
+)
+
+PEER_KEYS: Mapping[str, Key] = MappingProxyType(
+    {
+        "source": Key("synthetic", text, 'a video file, or "synthetic"'),
+        "size": Key("640x360", size, "of the pictures"),
+        "fps": Key(30, number(*FPS_RANGE), "pictures a second"),
+        "stack": Key("codecpilot", choice("codecpilot", "aiortc"), "what runs the peer"),
+        "codec": Key("AV1", choice(*Codec), "what the stream begins with"),
+        "preset": Key("default", choice(*PRESETS), "of the AV1 encoder"),
+        "content": Key("camera", choice(*Content), "what the pictures show"),
+        "target_kbps": Key(
+            None,
+            whole(-(-MIN_TARGET_BPS // 1000), MAX_TARGET_KBPS),
+            "video rate at most (default: 0.08 bit a pixel)",
+        ),
+        "descriptor": Key(True, flag, "whether AV1 carries the dependency descriptor"),
+        "device": Key("1", steps(0.01, MAX_FACTOR), "times slower than the costs say, over time"),
+        "clock_ppm": Key(0, whole(-MAX_PPM, MAX_PPM), "millionths by which its clock is fast"),
+        "wall_error_ms": Key(
+            0, number(-86_400_000, 86_400_000), "by which its wall clock is ahead"
+        ),
+        "audio_kbps": Key(0, whole(0, 512), "sound beside the pictures; 0: none"),
+    }
+)
+
+LINK_KEYS: Mapping[str, Key] = MappingProxyType(
+    {
+        "rate": Key("1000", steps(0, MAX_RATE_KBPS, "kbps"), "kbps over time"),
+        "trace": Key(None, text, "a Mahimahi trace file, in place of rate"),
+        "delay_ms": Key(25, number(0, MAX_DELAY_MS), "propagation, one way"),
+        "jitter_ms": Key(0, number(0, MAX_DELAY_MS), "added at random, up to this"),
+        "reorder": Key(0, number(0, 1), "share of packets that are held back"),
+        "reorder_ms": Key(10, number(0, MAX_DELAY_MS), "by which they are held back"),
+        "loss": Key("0", steps(0, 1), "share of packets lost, over time"),
+        "burst": Key(1, number(1, MAX_BURST), "mean length of a loss in packets; 1: independent"),
+        "queue_ms": Key(300, number(0, MAX_DELAY_MS), "the queue's limit in time"),
+        "queue_bytes": Key(None, whole(1500, 10**9), "the queue's limit in bytes, in place of ms"),
+    }
+)

@@ -1,0 +1,172 @@
+"""What each peer of a scenario brings along before the two are joined."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from ...codecs.types import Codec, VideoDecoder, VideoEncoder
+from ...ratecontrol.frame_controller import FrameController
+from ..encoder_session import EncoderSession
+from ..messages import NegotiatedCodec
+from ..outgoing_stream import StreamIdentity
+from ..receiver import ReceiverCore, ReceiverSettings
+from ..rtp.extensions import (
+    ABS_CAPTURE_TIME,
+    ABS_SEND_TIME,
+    DEPENDENCY_DESCRIPTOR,
+    MID,
+    ExtensionMap,
+)
+from ..sender import SenderCore, SenderSettings
+from .audio import AudioStream
+from .clock import PeerClock
+from .device import DeviceModel, TimedEncoder
+from .ends import CoreReceiver, CoreSender, ReceivingEnd, SendingEnd
+from .event_loop import EventLoop
+from .scenario import PeerScenario, Scenario
+from .stock_receiver import StockReceiver
+from .stock_sender import StockSender, StockSettings
+from .tools import Tools
+
+# What CallPeerConnection's own offers say (rtc/connection/capabilities.py and aiortc's tables).
+AV1 = NegotiatedCodec(codec=Codec.AV1, payload_type=103, rtx_payload_type=104)
+H264 = NegotiatedCodec(codec=Codec.H264, payload_type=99, rtx_payload_type=100)
+AIORTC_EXTENSIONS = {MID: 1, ABS_SEND_TIME: 3}
+STOCK = "aiortc"
+OUR_EXTENSIONS = {DEPENDENCY_DESCRIPTOR: 4, ABS_CAPTURE_TIME: 5}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """What the two peers' signalling came to."""
+
+    codecs: tuple[NegotiatedCodec, ...]
+    extensions: ExtensionMap
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Party:
+    """One peer: its settings, its clock and device, and its random identity."""
+
+    name: str
+    scenario: PeerScenario
+    clock: PeerClock
+    device: DeviceModel
+    identity: StreamIdentity
+    receiver_ssrc: int
+    audio: AudioStream | None
+    rng: random.Random
+    tools: Tools
+    loop: EventLoop
+
+    def sender(self, agreement: Agreement) -> SendingEnd:
+        """The end that sends this peer's pictures."""
+        if self.scenario.stack == STOCK:
+            return self._stock_sender(agreement)
+        codecs = sorted(agreement.codecs, key=lambda c: c.codec is not self.scenario.codec)
+        core = SenderCore(
+            settings=SenderSettings(
+                identity=self.identity,
+                cname=self.name,
+                codecs=tuple(codecs),
+                extensions=agreement.extensions,
+                target_bps=self.scenario.target_bps,
+                preset=self.scenario.preset,
+                content=self.scenario.content,
+            ),
+            rng=self.rng,
+            now_us=self.clock.local_us(0),
+            wall_offset_us=self.clock.wall_offset_us,
+        )
+        return CoreSender(
+            core, EncoderSession(open_encoder=self._encoder, controller=FrameController())
+        )
+
+    def receiver(self, agreement: Agreement, *, remote: Party) -> ReceivingEnd:
+        """The end that receives the other peer's pictures."""
+        estimator = self.tools.estimator(self.receiver_ssrc, agreement.extensions)
+        if self.scenario.stack == STOCK:
+            return StockReceiver(
+                ssrc=self.receiver_ssrc,
+                remote_ssrc=remote.identity.ssrc,
+                codec=agreement.codecs[0],
+                estimator=estimator,
+                rng=self.rng,
+                now_us=self.clock.local_us(0),
+            )
+        core = ReceiverCore(
+            settings=ReceiverSettings(
+                ssrc=self.receiver_ssrc,
+                codecs=agreement.codecs,
+                extensions=agreement.extensions,
+                remote_ssrc=remote.identity.ssrc,
+                remote_rtx_ssrc=remote.identity.rtx_ssrc,
+            ),
+            rng=self.rng,
+            now_us=self.clock.local_us(0),
+        )
+        return CoreReceiver(core, estimator=estimator)
+
+    def open_decoder(self, codec: Codec) -> VideoDecoder:
+        """A decoder of this peer's stack."""
+        if self.scenario.stack == STOCK:
+            return self.tools.open_stock_decoder()
+        return self.tools.open_decoder(codec)
+
+    def _stock_sender(self, agreement: Agreement) -> SendingEnd:
+        return StockSender(
+            StockSettings(
+                identity=self.identity,
+                codec=agreement.codecs[0],
+                extensions=agreement.extensions,
+                wall_offset_us=self.clock.wall_offset_us,
+                open_encoder=lambda: self._timed(self.tools.open_stock_encoder()),
+            ),
+            rng=self.rng,
+            now_us=self.clock.local_us(0),
+        )
+
+    def _encoder(self, codec: Codec, width: int, height: int) -> VideoEncoder:
+        return self._timed(self.tools.open_encoder(codec, width, height))
+
+    def _timed(self, encoder: VideoEncoder) -> VideoEncoder:
+        return TimedEncoder(encoder, device=self.device, now_us=lambda: self.loop.now_us)
+
+
+def party(scenario: Scenario, name: str, *, tools: Tools, loop: EventLoop) -> Party:
+    """A peer of a scenario; its random numbers depend on the seed and its name alone."""
+    mine, rng = scenario.peers[name], tools.generator(f"peer {name}")
+    ssrc, rtx_ssrc, receiver_ssrc, audio_ssrc = rng.sample(range(1, 1 << 32), 4)
+    audio = AudioStream(bitrate_bps=mine.audio_bps, ssrc=audio_ssrc) if mine.audio_bps else None
+    return Party(
+        name=name,
+        scenario=mine,
+        clock=PeerClock(fast_ppm=mine.clock_ppm, wall_error_us=mine.wall_error_us),
+        device=DeviceModel(factor=mine.device, costs=tools.costs),
+        identity=StreamIdentity(
+            ssrc=ssrc,
+            rtx_ssrc=rtx_ssrc,
+            mid="1",
+            first_sequence=rng.randrange(1 << 15),
+            first_rtx_sequence=rng.randrange(1 << 15),
+            first_timestamp=rng.randrange(1 << 32),
+        ),
+        receiver_ssrc=receiver_ssrc,
+        audio=audio,
+        rng=rng,
+        tools=tools,
+        loop=loop,
+    )
+
+
+def agree(scenario: Scenario) -> Agreement:
+    """What both peers can do: H.264 without our extensions where one of them is stock aiortc."""
+    peers = scenario.peers.values()
+    if any(peer.stack == STOCK for peer in peers):
+        return Agreement(codecs=(H264,), extensions=ExtensionMap(AIORTC_EXTENSIONS))
+    extensions = dict(AIORTC_EXTENSIONS)
+    extensions.update(OUR_EXTENSIONS)
+    if not all(peer.descriptor for peer in peers):
+        del extensions[DEPENDENCY_DESCRIPTOR]
+    return Agreement(codecs=(AV1, H264), extensions=ExtensionMap(extensions))

@@ -1,0 +1,176 @@
+"""Follows one direction of a call, picture by picture and packet by packet. Times are virtual."""
+
+from __future__ import annotations
+
+from ...codecs.types import EncodedFrame, Picture
+from ...ratecontrol.vbv import VbvBuffer
+from ..encode_loop import Skipped
+from ..encoder_session import EncodeJob
+from ..messages import ReceivedFrame
+from ..outgoing_stream import CLOCK_RATE
+from ..rtp.rtcp import salvage_rtcp
+from .decisions import SenderDecisions, log_feedback
+from .link import Delivered, Lost
+from .records import EventLog, FrameRecord, PacketKind, PacketRecord
+from .screen import Screen
+from .wire import Wire, wire_bytes
+
+TIMESTAMP_MASK = 0xFFFFFFFF
+
+
+class Recorder:
+    """See the module. sender and receiver are the peers' names."""
+
+    def __init__(
+        self,
+        *,
+        direction: str,
+        sender: str,
+        receiver: str,
+        first_timestamp: int,
+        wire: Wire,
+        screen: Screen,
+        events: EventLog,
+    ) -> None:
+        self.direction = direction
+        self.frames: list[FrameRecord] = []
+        self.packets: list[PacketRecord] = []
+        self.bitstream: list[ReceivedFrame] = []
+        """What went to the decoder, in order."""
+        self.payload_bytes = dict.fromkeys(PacketKind, 0)
+        self.recoveries_us: list[int] = []
+        """Of each lost packet's frame that a later decoded frame follows; see DESIGN's recovery time."""
+        self.screen = screen
+        self.decisions = SenderDecisions(peer=sender, events=events)
+        self._receiver = receiver
+        self._events = events
+        self._first_timestamp = first_timestamp
+        self._wire = wire
+        self._vbv: VbvBuffer | None = None
+        self._by_timestamp: dict[int, FrameRecord] = {}
+        self._lost: tuple[int, int] | None = None
+
+    def captured(self, picture: Picture, *, now_us: int) -> None:
+        """A picture was captured; picture.capture_us is on its peer's clock."""
+        index = len(self.frames)
+        record = FrameRecord(direction=self.direction, index=index, capture_us=now_us)
+        self.frames.append(record)
+        self._by_timestamp[self._timestamp(picture.capture_us)] = record
+        self.screen.captured(picture, index=index, now_us=now_us)
+
+    def encoding(self, job: EncodeJob, *, now_us: int) -> None:
+        """A job began."""
+        record = self._by_timestamp[self._timestamp(job.picture.capture_us)]
+        record.encode_us = now_us
+        record.target_bps = job.target_bps
+        if self._vbv is None:
+            self._vbv = VbvBuffer(job.target_bps)
+        self._vbv.set_target(job.target_bps, now_us=job.now_us)
+        self.decisions.job(job, index=record.index, now_us=now_us)
+
+    def encoded(
+        self, job: EncodeJob, result: EncodedFrame | Skipped | None, *, now_us: int
+    ) -> None:
+        """A job's result is there."""
+        record = self._by_timestamp[self._timestamp(job.picture.capture_us)]
+        record.encoded_us = now_us
+        self.decisions.result(job, result, record=record, now_us=now_us)
+        if not isinstance(result, EncodedFrame):
+            record.skipped = result.reason if result is not None else "encoder failed"
+            record.tries = result.tries if result is not None else None
+            return
+        assert self._vbv is not None
+        self._vbv.add(8 * len(result.data), now_us=job.now_us)
+        record.vbv_delay_us = self._vbv.delay_us(job.now_us)
+        record.skipped = ""
+        record.codec = result.codec
+        record.frame_id, record.key = result.frame_id, result.key
+        record.quantizer, record.temporal_id = result.quantizer, result.temporal_id
+        record.width, record.height = result.width, result.height
+        record.tries, record.bytes = result.tries, len(result.data)
+
+    def sent(self, data: bytes, fate: Delivered | Lost, *, now_us: int) -> PacketRecord:
+        """A datagram was offered to the link."""
+        what = self._wire.describe(data)
+        self.payload_bytes[what.kind] += what.payload_bytes
+        packet = PacketRecord(
+            direction=self.direction,
+            sent_us=now_us,
+            size_bytes=wire_bytes(data),
+            kind=what.kind,
+            sequence=what.sequence,
+        )
+        self.packets.append(packet)
+        if isinstance(fate, Delivered):
+            packet.arrival_us, packet.queue_us = fate.arrival_us, fate.queue_us
+        else:
+            packet.fate = fate.reason
+        if what.kind in (PacketKind.MEDIA, PacketKind.RTX):
+            self._count(packet, self._by_timestamp.get(what.timestamp))
+        return packet
+
+    def asked(self, data: bytes, *, now_us: int) -> None:
+        """The receiving peer sends an RTCP packet about this direction."""
+        for message in salvage_rtcp(data)[0]:
+            log_feedback(message, peer=self._receiver, events=self._events, now_us=now_us)
+
+    def received(self, frame: ReceivedFrame, *, now_us: int) -> None:
+        """A whole frame went to the decoder."""
+        self.bitstream.append(frame)
+        if (record := self._record_of(frame)) is not None:
+            record.received_us = now_us
+
+    def decoded(self, frame: ReceivedFrame, *, failed: bool, now_us: int) -> None:
+        """The decoder is through with a frame."""
+        record = self._record_of(frame)
+        if record is None:
+            return
+        record.decode_failed = failed
+        if failed:
+            return
+        record.decoded_us = now_us
+        if self._lost is not None and record.index > self._lost[0]:
+            self.recoveries_us.append(now_us - self._lost[1])
+            self._lost = None
+
+    def shown(self, frame: ReceivedFrame, picture: Picture, *, now_us: int) -> None:
+        """A picture is on the screen from now on."""
+        record = self._record_of(frame)
+        if record is None:
+            return
+        record.shown_us = now_us
+        frozen_us = self.screen.freezes.total_us
+        ended = self.screen.shown(
+            picture, index=record.index, capture_us=record.capture_us, now_us=now_us
+        )
+        if ended:
+            frozen_us = self.screen.freezes.total_us - frozen_us
+            self.decisions.freeze(self.direction, frozen_us=frozen_us, now_us=now_us)
+
+    def finish(self, now_us: int) -> None:
+        """Take what has no end yet as lasting until now."""
+        self.screen.finish(now_us)
+        for index, score_db in self.screen.scores_db.items():
+            self.frames[index].psnr_y = score_db
+        if self._lost is not None:
+            self.recoveries_us.append(now_us - self._lost[1])
+            self._lost = None
+
+    def _count(self, packet: PacketRecord, frame: FrameRecord | None) -> None:
+        if frame is None:
+            return
+        packet.frame_index = frame.index
+        if packet.kind is PacketKind.RTX:
+            return
+        frame.packets += 1
+        if packet.fate:
+            frame.packets_lost += 1
+            if self._lost is None:
+                self._lost = (frame.index, packet.sent_us)
+
+    def _record_of(self, frame: ReceivedFrame) -> FrameRecord | None:
+        return self._by_timestamp.get(frame.rtp_timestamp & TIMESTAMP_MASK)
+
+    def _timestamp(self, capture_us: int) -> int:
+        """As OutgoingStream.timestamp."""
+        return (self._first_timestamp + capture_us * CLOCK_RATE // 1_000_000) & TIMESTAMP_MASK

@@ -1,0 +1,80 @@
+"""What a run leaves behind of each frame, each packet and each decision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class PacketKind(StrEnum):
+    """What a datagram carries."""
+
+    MEDIA = "media"
+    RTX = "rtx"
+    FEC = "fec"
+    AUDIO = "audio"
+    RTCP = "rtcp"
+
+
+@dataclass(slots=True, kw_only=True)
+class FrameRecord:
+    """One captured picture and what became of it. Times are virtual, in us; None: it never came to that.
+
+    index counts the captured pictures. skipped says why it was not sent. bytes is the encoded
+    frame's, vbv_delay_us the delay after it at the target rate. psnr_y is of the screen when this
+    picture was due (see Screen), whatever it showed.
+    """
+
+    direction: str
+    index: int
+    capture_us: int
+    encode_us: int | None = None
+    encoded_us: int | None = None
+    skipped: str = "encoder busy"
+    codec: str = ""
+    frame_id: int | None = None
+    key: bool = False
+    ltr: bool = False
+    ltrp: bool = False
+    quantizer: int | None = None
+    temporal_id: int | None = None
+    width: int | None = None
+    height: int | None = None
+    tries: int | None = None
+    bytes: int | None = None
+    packets: int = 0
+    packets_lost: int = 0
+    target_bps: int | None = None
+    vbv_delay_us: int | None = None
+    received_us: int | None = None
+    decoded_us: int | None = None
+    decode_failed: bool = False
+    shown_us: int | None = None
+    psnr_y: float | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class PacketRecord:
+    """One datagram offered to a link. size_bytes is on the wire; fate is "" for one that arrives."""
+
+    direction: str
+    sent_us: int
+    size_bytes: int
+    kind: PacketKind
+    sequence: int | None = None
+    frame_index: int | None = None
+    arrival_us: int | None = None
+    queue_us: int | None = None
+    fate: str = ""
+
+
+class EventLog:
+    """Every decision and its reason, in order."""
+
+    def __init__(self) -> None:
+        self.events: list[dict[str, Any]] = []
+
+    def add(self, time_us: int, peer: str, event: str, **details: Any) -> None:
+        """Note that a peer (or a link, "a->b") decided something."""
+        self.events.append({"time_us": time_us, "peer": peer, "event": event, **details})

@@ -1,0 +1,79 @@
+"""The figures of a finished run, as summary.json has them; DESIGN's words define them.
+
+Both directions alone count their own link. kbps is of encoded frames; utilisation of everything on
+the wire, reports and retransmissions included, against what the link could have carried. psnr_y_shown
+is the mean over the captured pictures of the screen's likeness when each was due (see screen).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from .percentile import percentile
+from .records import FrameRecord, PacketKind
+from .run import Direction, Run
+
+Figures = dict[str, Any]
+
+
+def direction_figures(direction: Direction, *, duration_us: int) -> Figures:
+    """One direction's figures; vmaf_shown is None, for whoever scores the pairs to fill in."""
+    recorder, link = direction.recorder, direction.link
+    frames, screen = recorder.frames, recorder.screen
+    sent = [frame for frame in frames if frame.bytes is not None]
+    standing_us = screen.freezes.standing_us(duration_us)
+    capacity_bytes = link.capacity_bytes(0, duration_us)
+    served_bytes = link.counters.served_bytes - link.backlog_bytes(duration_us)
+    scores = screen.scores_db.values()
+    return {
+        "freeze_count": screen.freezes.count + (standing_us > 0),
+        "freeze_s": round((screen.freezes.total_us + standing_us) / 1e6, 3),
+        "recovery_ms": _spread_ms(recorder.recoveries_us, 50, 95, 100),
+        "e2e_ms": _spread_ms(screen.latencies_us, 50, 95),
+        "queue_delay_ms": _spread_ms(link.counters.queue_delays_us, 50, 95),
+        "utilisation": round(served_bytes / capacity_bytes, 4) if capacity_bytes else None,
+        "kbps": round(sum(frame.bytes or 0 for frame in sent) * 8e3 / duration_us, 1),
+        "frames": _frame_counts(frames, sent),
+        "key_frames": sum(frame.key for frame in sent),
+        "ltrp_frames": sum(frame.ltrp for frame in sent),
+        "retransmitted_bytes": recorder.payload_bytes[PacketKind.RTX],
+        "fec_bytes": recorder.payload_bytes[PacketKind.FEC],
+        "fec_recovered": 0,
+        "psnr_y_shown": round(sum(scores) / len(scores), 3) if scores else None,
+        "vmaf_shown": None,
+        "codec_switches": recorder.decisions.codec_switches,
+    }
+
+
+def run_figures(run: Run, *, wall_s: float) -> Figures:
+    """The whole summary: both directions, and how long it took."""
+    duration_us = run.scenario.duration_us
+    directions = {
+        name: direction_figures(direction, duration_us=duration_us)
+        for name, direction in run.directions.items()
+    }
+    return {
+        "directions": directions,
+        "virtual_s": duration_us / 1e6,
+        "wall_s": round(wall_s, 3),
+    }
+
+
+def _frame_counts(frames: list[FrameRecord], sent: list[FrameRecord]) -> dict[str, int]:
+    return {
+        "captured": len(frames),
+        "sent": len(sent),
+        "received": sum(frame.received_us is not None for frame in frames),
+        "shown": sum(frame.shown_us is not None for frame in frames),
+    }
+
+
+def _spread_ms(values_us: Iterable[int], *percents: int) -> dict[str, float | None]:
+    values = list(values_us)
+    names = {100: "max"}
+    return {
+        names.get(percent, f"p{percent}"): None if us is None else round(us / 1000, 1)
+        for percent in percents
+        for us in (percentile(values, percent),)
+    }
