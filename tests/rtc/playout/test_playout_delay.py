@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from codecpilot.rtc.playout.playout_delay import FALL_US_PER_S, MAX_DELAY_US, PlayoutDelay
+
+FRAME_US = 33_333
+CLOCKS_APART_US = 7_000_000_000
+
+
+def played(delay: PlayoutDelay, late_us: list[int], *, start: int = 0) -> list[int]:
+    """Times between capture and showing, the constant part of the way taken off."""
+    shown = []
+    for i, late in enumerate(late_us):
+        captured_us = (start + i) * FRAME_US
+        ready_us = captured_us + CLOCKS_APART_US + late
+        shown.append(delay.ready(captured_us=captured_us, now_us=ready_us) - captured_us)
+    return [s - CLOCKS_APART_US for s in shown]
+
+
+def test_an_even_path_adds_no_delay():
+    assert set(played(PlayoutDelay(), [4_000] * 200)) == {4_000}
+
+
+def test_jitter_is_evened_out_for_all_but_the_latest_frames():
+    rng = random.Random(3)
+    delay = PlayoutDelay()
+    late = [rng.randint(0, 20_000) for _ in range(600)]
+    shown = played(delay, late)[300:]
+    steady = [s for s in shown if abs(s - delay.delay_us) < 2_000]
+    assert len(steady) >= 0.9 * len(shown)
+    assert 17_000 <= delay.delay_us <= 20_000
+
+
+def test_rare_late_frames_are_shown_late_and_do_not_delay_the_rest():
+    delay = PlayoutDelay()
+    late = [0] * 600
+    late[50::50] = [120_000] * 11
+    shown = played(delay, late)
+    assert delay.delay_us == 0
+    assert [s for s in shown if s] == [120_000] * 11
+
+
+def test_the_delay_rises_at_once_and_falls_slowly():
+    delay = PlayoutDelay()
+    played(delay, [0, 60_000] * 100)
+    assert delay.delay_us == pytest.approx(60_000, abs=1_000)
+    played(delay, [0] * 330, start=200)
+    high = delay.delay_us
+    played(delay, [0] * 30, start=530)
+    assert high - delay.delay_us == pytest.approx(FALL_US_PER_S, rel=0.1)
+
+
+@pytest.mark.parametrize("ppm", [-200, 200])
+def test_clocks_that_drift_apart_are_followed(ppm):
+    delay = PlayoutDelay()
+    late = [i * FRAME_US * ppm // 1_000_000 for i in range(9000)]
+    shown = played(delay, late)
+    # Five minutes at 200 ppm are 60 ms; the base lags by its window at most.
+    assert all(late[i] - 100 <= s <= late[i] + 5_000 for i, s in enumerate(shown))
+
+
+def test_sound_may_hold_pictures_back_within_the_limit():
+    delay = PlayoutDelay()
+    delay.set_minimum(50_000)
+    assert played(delay, [0] * 10)[-1] == 50_000
+    delay.set_minimum(10 * MAX_DELAY_US)
+    assert played(delay, [0] * 10, start=10)[-1] == MAX_DELAY_US
+    delay.set_minimum(-5)
+    assert delay.delay_us == 0
+
+
+def test_a_frame_that_is_ready_too_late_is_due_at_once():
+    delay = PlayoutDelay()
+    played(delay, [0] * 100)
+    assert played(delay, [300_000], start=100) == [300_000]
