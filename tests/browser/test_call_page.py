@@ -68,7 +68,7 @@ async def served_call() -> AsyncIterator[tuple[Page, Board]]:
 async def opened(browser: Any, url: str) -> tuple[Any, list[str]]:
     """The page, and what goes wrong on it or leaves this machine."""
     tab, wrong = await browser.new_page(), list[str]()
-    tab.on("console", lambda m: wrong.append(m.text) if m.type in ("error", "warning") else None)
+    tab.on("console", lambda m: wrong.append(m.text) if m.type == "error" else None)
     tab.on("pageerror", lambda error: wrong.append(str(error)))
     tab.on("request", lambda r: None if r.url.startswith(url) else wrong.append(r.url))
     await tab.goto(url)
