@@ -54,7 +54,7 @@ class ReceiverCore:
     """Reorders, assembles and releases frames in decodable order; asks for what is missing."""
 
     _reception: Reception | None
-    _decoding: ReceivedFrame | None
+    _is_abandoned: bool
     _undescribed: list[list[MediaPacket]]
 
     def __init__(self, *, settings: ReceiverSettings, rng: random.Random, now_us: int) -> None:
@@ -67,6 +67,8 @@ class ReceiverCore:
         self._rtt_us = DEFAULT_RTT_US
         self._next_report_us = self._report_time(now_us)
         self._sender_report: SenderReport | None = None
+        self._decoding: ReceivedFrame | None = None
+        self._is_told = settings.remote_ssrc is not None
         self._begin(settings.remote_ssrc)
 
     @property
@@ -77,6 +79,12 @@ class ReceiverCore:
     def set_rtt(self, rtt_us: int) -> None:
         """Tell the path's round-trip time, which a receiver alone cannot measure."""
         self._rtt_us = rtt_us
+
+    def set_source(self, ssrc: int) -> None:
+        """Follow signalling to a source; what another one sent so far is forgotten."""
+        self._is_told = True
+        if ssrc != self._remote_ssrc:
+            self._begin(ssrc)
 
     def handle_rtp(self, data: bytes, *, now_us: int) -> None:
         """Take one RTP packet; what cannot be read is counted and dropped."""
@@ -119,7 +127,8 @@ class ReceiverCore:
         picture is None when the frame shows none or failed; the result describes a shown picture.
         """
         frame, self._decoding = self._decoding, None
-        if frame is None:
+        if frame is None or self._is_abandoned:
+            self._is_abandoned = False
             return None
         self.counters.totalDecodeTimeUs += decode_us
         if failed:
@@ -191,7 +200,8 @@ class ReceiverCore:
         self._order = DecodeOrder()
         self._nacks = NackTracker()
         self._key_requests = KeyRequests()
-        self._decoding = None
+        # The decoder's answer to a frame of another source is awaited, and ignored.
+        self._is_abandoned = self._decoding is not None
         self._undescribed = []
 
     def _take(self, packet: RtpPacket, *, now_us: int) -> None:
@@ -213,8 +223,7 @@ class ReceiverCore:
         self._note_waiting(now_us)
 
     def _accept_source(self, ssrc: int) -> bool:
-        told = self.settings.remote_ssrc is not None
-        if self._remote_ssrc is None or (not told and ssrc != self._remote_ssrc):
+        if self._remote_ssrc is None or (not self._is_told and ssrc != self._remote_ssrc):
             self._begin(ssrc)
         return ssrc == self._remote_ssrc
 

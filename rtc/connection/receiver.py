@@ -56,19 +56,19 @@ class CallRtpReceiver(RTCRtpReceiver, CoreEndpoint):
         self._rtt_us = lambda: sender.core.rtt_us if sender.core else None
 
     async def receive(self, parameters: RTCRtpReceiveParameters) -> None:
-        """Start receiving what was negotiated; a second call changes nothing."""
+        """Start receiving what was negotiated; a later call only follows to another source."""
         codecs = negotiated_codecs(parameters.codecs)
+        ssrc = parameters.encodings[0].ssrc if parameters.encodings else None
         if self._kind != "video" or not codecs:
             if self._audio_times is None and parameters.codecs:
                 self._audio_times = AudioTimes(clock_rate=parameters.codecs[0].clockRate)
             await super().receive(parameters)
         elif self._driver is None:
-            encoding = parameters.encodings[0] if parameters.encodings else None
             settings = ReceiverSettings(
                 ssrc=self._rtcp_ssrc,
                 codecs=codecs,
                 extensions=ExtensionMap({e.uri: e.id for e in parameters.headerExtensions}),
-                remote_ssrc=encoding.ssrc if encoding else None,
+                remote_ssrc=ssrc,
             )
             self._driver = ReceiverDriver(
                 core=ReceiverCore(settings=settings, rng=random.Random(), now_us=now_us()),
@@ -79,6 +79,9 @@ class CallRtpReceiver(RTCRtpReceiver, CoreEndpoint):
             )
             self.transport._register_rtp_receiver(self, parameters)
             self.runs_core = True
+        elif ssrc is not None and ssrc != self._driver.core.remote_ssrc:
+            self.transport._register_rtp_receiver(self, parameters)
+            self._driver.core.set_source(ssrc)
 
     async def stop(self) -> None:
         """Stop for good; the track ends."""
