@@ -82,6 +82,18 @@ class ChromiumPeer:
         pixels: list[float] = await self._page.evaluate("look()")
         return pixels
 
+    async def turn(self, direction: str) -> None:
+        """Set the video's direction for later rounds of offer and answer."""
+        await self._page.evaluate("direction => turn(direction)", direction)
+
+    async def scale_down(self, by: int) -> None:
+        """Send smaller pictures from now on."""
+        await self._page.evaluate("by => scaleDown(by)", by)
+
+    async def hang_up(self) -> None:
+        """Close the connection; the page stays."""
+        await self._page.evaluate("close()")
+
     async def say(self, text: str) -> None:
         """Send on the data channel."""
         await self._page.evaluate("text => opened.send(text)", text)

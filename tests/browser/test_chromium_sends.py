@@ -92,3 +92,34 @@ async def test_a_described_stream_of_two_temporal_layers_is_decoded_whole(
 def _payload_type(sdp: str, rtpmap: str) -> int:
     line = next(s for s in sdp.splitlines() if s.startswith("a=rtpmap:") and s.endswith(rtpmap))
     return int(line.removeprefix("a=rtpmap:").split()[0])
+
+
+@pytest.mark.parametrize("codec", ["AV1", "H264"])
+async def test_pictures_that_change_their_size_are_shown_in_theirs(
+    codec: str, chromium_peer: Any
+) -> None:
+    peer = chromium_peer(receive=False, codec=codec)
+    await peer.open(camera=True)
+    async with in_call(call()) as (pc,):
+        viewer = Viewer(pc)
+        await peer.offer(pc)
+        await eventually(lambda: viewer.size == SIZE, "the camera's size is shown", within_s=15)
+        await peer.scale_down(2)
+        await eventually(lambda: viewer.size == (320, 180), "half the size is shown")
+        seen = viewer.count
+        await eventually(lambda: viewer.count > seen + 20, "pictures go on")
+        inbound = await stats(pc, "inbound-rtp")
+        assert (inbound.frameWidth, inbound.frameHeight) == (320, 180)
+        assert (inbound.pliCount, inbound.undecodableFrames) == (0, 0)
+
+
+async def test_chromium_hanging_up_ends_the_track_and_the_connection(chromium_peer: Any) -> None:
+    peer = chromium_peer(receive=False)
+    await peer.open(camera=True)
+    async with in_call(call()) as (pc,):
+        viewer = Viewer(pc)
+        await peer.offer(pc)
+        await eventually(lambda: viewer.count > 5, "pictures arrive", within_s=15)
+        await peer.hang_up()
+        await eventually(lambda: viewer.ended, "the received track has ended")
+        await eventually(lambda: pc.connectionState == "closed", "the connection has closed")

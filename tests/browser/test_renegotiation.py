@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -68,3 +69,27 @@ async def _has_more(peer: Any, count: int) -> bool:
 
 async def _decoded_more(peer: Any, count: int) -> bool:
     return await decoded(peer) > count
+
+
+async def test_chromiums_video_turned_off_and_on_again_is_received_on(chromium_peer: Any) -> None:
+    peer = chromium_peer()
+    await peer.open(camera=True)
+    async with in_call(call()) as (pc,):
+        viewer = Viewer(pc)
+        pc.addTrack(DrawnTrack(width=480, height=270))
+        await peer.offer(pc)
+        await eventually(lambda: viewer.count > 5, "pictures of Chromium's camera arrive")
+        await peer.turn("inactive")
+        await peer.offer(pc)
+        await eventually(lambda: _is_still(viewer), "no picture comes while the video is off")
+        await peer.turn("sendrecv")
+        await peer.offer(pc)
+        seen, count = viewer.count, await decoded(peer)
+        await eventually(lambda: viewer.count > seen + 20, "Chromium's pictures go on")
+        await eventually(lambda: _decoded_more(peer, count + 20), "our pictures go on")
+
+
+async def _is_still(viewer: Viewer) -> bool:
+    seen = viewer.count
+    await asyncio.sleep(0.3)
+    return viewer.count == seen

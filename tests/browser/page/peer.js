@@ -58,6 +58,17 @@ async function answer(choices, sdp) {
 
 const accept = sdp => pc.setRemoteDescription({type: "answer", sdp});
 
+// Later offers and answers carry it.
+function turn(direction) {
+  video().direction = direction;
+}
+
+function scaleDown(by) {
+  const parameters = video().sender.getParameters();
+  parameters.encodings[0].scaleResolutionDownBy = by;
+  return video().sender.setParameters(parameters);
+}
+
 async function stats() {
   return [...(await pc.getStats()).values()];
 }
