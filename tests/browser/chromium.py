@@ -35,13 +35,15 @@ class ChromiumPeer:
         self,
         *,
         camera: bool = False,
+        cameras: int = 1,
         microphone: bool = False,
         channel: bool = False,
         scalability_mode: str | None = None,
     ) -> None:
-        """Create the connection with the fake devices' tracks."""
+        """Create the connection with the fake devices' tracks; cameras is how many of the one."""
         parts = {
             "camera": CAMERA if camera else False,
+            "cameras": cameras,
             "microphone": microphone,
             "channel": channel,
             "scalabilityMode": scalability_mode,
@@ -66,11 +68,13 @@ class ChromiumPeer:
         return sdp
 
     async def stats(self, kind: str, *, media: str = "video") -> dict[str, Any] | None:
-        """The first statistics entry of a type, of one media kind where it has one; None without."""
-        for entry in await self._page.evaluate("stats()"):
-            if entry["type"] == kind and entry.get("kind", media) == media:
-                return dict(entry)
-        return None
+        """The first of all_stats(); None without."""
+        return next(iter(await self.all_stats(kind, media=media)), None)
+
+    async def all_stats(self, kind: str, *, media: str = "video") -> list[dict[str, Any]]:
+        """The statistics entries of a type, of one media kind where they have one."""
+        entries: list[dict[str, Any]] = await self._page.evaluate("stats()")
+        return [e for e in entries if e["type"] == kind and e.get("kind", media) == media]
 
     async def codec_of(self, entry: dict[str, Any]) -> str:
         """The mimeType that a stream's statistics refer to."""

@@ -80,6 +80,45 @@ async def test_chromium_gets_lost_packets_again(codec: str, chromium_peer: Any) 
         assert loss.lost * 0.8 <= outbound.retransmittedPacketsSent <= loss.lost * 3
 
 
+async def test_two_videos_each_way_are_repaired_apart(chromium_peer: Any) -> None:
+    """The sections share payload types: retransmissions find their stream by source."""
+    peer, losses = chromium_peer(), (Loss(), Loss())
+    await peer.open(camera=True, cameras=2)
+    async with in_call(call()) as (pc,):
+        viewers: list[Viewer] = []
+        pc.on("track", lambda track: viewers.append(Viewer(pc, track)))
+        sizes = [(320, 180), (240, 180)]
+        senders = [pc.addTrack(DrawnTrack(width=w, height=h)) for w, h in sizes]
+        await peer.offer(pc)
+        transport = senders[0].transport
+        losses[0].on_the_way_out(transport)
+        losses[1].on_the_way_in(transport)
+        await eventually(lambda: _all_play(peer, viewers, 5), "all four play", within_s=20)
+        own = senders[0].core.codec.payload_type
+        losses[0].is_lost, losses[1].is_lost = _at_random(own), _at_random(own)
+        await asyncio.sleep(LOSSY_S)
+        for loss in losses:
+            loss.is_lost = lambda data: False
+        seen = min(v.count for v in viewers)
+        await eventually(lambda: _all_play(peer, viewers, seen + 20), "all four play on")
+        assert [v.sizes for v in viewers] == [[(640, 360)]] * 2
+        theirs = await peer.all_stats("inbound-rtp")
+        assert {(x["frameWidth"], x["frameHeight"]) for x in theirs} == set(sizes)
+        assert all(x["retransmittedPacketsReceived"] > 0 for x in theirs)
+        ours = [r.core.counters for r in pc.getReceivers()]
+        assert sum(c.retransmittedPacketsReceived for c in ours) > 0
+        assert all(1 <= c.keyFramesDecoded <= 3 for c in ours)
+
+
+async def _all_play(peer: Any, viewers: list[Viewer], count: int) -> bool:
+    theirs = await peer.all_stats("inbound-rtp")
+    return (
+        len(theirs) == len(viewers) == 2
+        and all(x.get("framesDecoded", 0) > count for x in theirs)
+        and all(v.count > count for v in viewers)
+    )
+
+
 async def test_chromiums_picture_loss_gets_a_key_frame(chromium_peer: Any) -> None:
     """The first key frame never arrives, and no retransmission can bring it."""
     peer, loss = chromium_peer(), Loss()

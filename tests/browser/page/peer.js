@@ -3,7 +3,7 @@
 
 let pc, messages, opened;
 
-async function open({camera, microphone, channel, scalabilityMode}) {
+async function open({camera, cameras, microphone, channel, scalabilityMode}) {
   pc = new RTCPeerConnection();
   messages = [];
   pc.ontrack = ({track}) => {
@@ -13,7 +13,8 @@ async function open({camera, microphone, channel, scalabilityMode}) {
   if (channel) listen(pc.createDataChannel("chat"));
   if (!camera && !microphone) return;
   const stream = await navigator.mediaDevices.getUserMedia({video: camera, audio: microphone});
-  for (const track of stream.getTracks()) {
+  const more = Array.from({length: cameras - 1}, () => stream.getVideoTracks()[0].clone());
+  for (const track of [...stream.getTracks(), ...more]) {
     if (track.kind === "video" && scalabilityMode) {
       pc.addTransceiver(track, {streams: [stream], sendEncodings: [{scalabilityMode}]});
     } else {
