@@ -10,7 +10,7 @@ from .job import Job, Outcome, RunFailure
 from .run import run_job
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, Future
 
 CONNECT_S = 10
 
@@ -37,9 +37,17 @@ def _outcomes(client: Client, jobs: Sequence[Job]) -> Generator[tuple[int, Outco
     with client:
         futures = {client.submit(run_job, job, pure=False): index for index, job in enumerate(jobs)}
         try:
-            for future in as_completed(futures):
-                error = future.exception()
-                failure = RunFailure(reason=f"{type(error).__name__}: {error}")
-                yield futures[future], failure if error else future.result()
+            for future in as_completed(futures, loop=client.loop):
+                yield futures[future], _outcome(future)
         finally:
             client.cancel(list(futures))
+
+
+def _outcome(future: Future) -> Outcome:
+    if future.status == "finished":
+        outcome: Outcome = future.result()
+        return outcome
+    if future.status == "error":
+        error = future.exception()
+        return RunFailure(reason=f"{type(error).__name__}: {error}")
+    return RunFailure(reason="the scheduler gave it up")

@@ -84,8 +84,8 @@ def _evaluate(request: Request, board: Board) -> int:
 def _run_all(request: Request, jobs: Sequence[Job], board: Board) -> Evaluation:
     finished: dict[int, FinishedRun] = {}
     failures: dict[int, Failed] = {}
-    board.begin(jobs)
     with closing(_outcomes(request, jobs, board)) as outcomes:
+        board.begin(jobs)
         for index, outcome in outcomes:
             job = jobs[index]
             if isinstance(outcome, RunFailure):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 
 from ...codecs.errors import CodecpilotError
 from ...codecs.types import Picture
@@ -26,7 +28,9 @@ def run_job(job: Job, report: Report | None = None) -> Outcome:
     except CodecpilotError as error:
         return RunFailure(reason=str(error))
     except Exception as error:
-        return RunFailure(reason=f"{type(error).__name__}: {error}")
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{Path(where.filename).name}:{where.lineno}"
+        return RunFailure(reason=f"{type(error).__name__}: {error} ({place})")
 
 
 def _run(job: Job, report: Report) -> RunOutput:
