@@ -119,12 +119,13 @@ def _encoded(
     job: Job, pictures: Iterable[Picture], driver: _Driver
 ) -> Iterator[tuple[FrameRow, EncodedFrame | None]]:
     """Each picture's row, with its frame unless it was dropped."""
-    keys, key_wanted, target_bps = deque(job.key_times_us), True, job.rates.target_bps(0)
+    keys, key_wanted = deque(job.key_times_us), True
+    steps, target_bps = deque(job.rates.steps), job.rates.steps[0][1]
     for index, picture in enumerate(pictures):
         now_us = picture.capture_us
-        if job.rates.target_bps(now_us) != target_bps:
-            target_bps = job.rates.target_bps(now_us)
-            driver.set_target(target_bps, now_us=now_us)
+        while steps and steps[0][0] <= now_us:
+            start_us, target_bps = steps.popleft()
+            driver.set_target(target_bps, now_us=start_us)
         while keys and keys[0] <= now_us:
             keys.popleft()
             key_wanted = True
@@ -135,7 +136,7 @@ def _encoded(
 
 
 def _driver(encoder: VideoEncoder, job: Job) -> _Driver:
-    target_bps = job.rates.target_bps(0)
+    target_bps = job.rates.steps[0][1]
     if job.codec.is_controlled:
         return _Controlled(encoder, spec=job.codec, target_bps=target_bps)
     return _OwnControl(encoder, target_bps=target_bps)

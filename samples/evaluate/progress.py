@@ -98,8 +98,9 @@ class Board:
     def conclude(self, evaluation: Evaluation, report: Path) -> None:
         """Print the means over clips, and where the report is."""
         self._stop()
-        if evaluation.comparison.bd_rate_mean:
-            self._out.print(_table(evaluation))
+        table = _table(evaluation)
+        if table is not None:
+            self._out.print(table)
         for reason in evaluation.comparison.refused:
             self._out.print(f"no BD-rate: {reason}", soft_wrap=True)
         if evaluation.failures:
@@ -137,20 +138,24 @@ def _line(figures: dict[str, Any]) -> str:
     )
 
 
-def _table(evaluation: Evaluation) -> Table:
-    table = Table("codec", "against", "metric", "BD-rate", "CPU", "clips", box=None)
+def _table(evaluation: Evaluation) -> Table | None:
+    """What is codecpilot's own against each baseline, by the first metric; the report has the rest."""
+    metric = evaluation.request.metrics[0]
+    own = {codec.label for codec in evaluation.request.codecs if codec.is_controlled}
     ratios = {
         (entry["anchor"], entry["codec"]): entry["ratio"]
         for entry in evaluation.comparison.cpu_ratio_mean
     }
+    table = Table("codec", "against", f"BD-rate ({metric})", "CPU", "clips", box=None)
     for entry in evaluation.comparison.bd_rate_mean:
+        if entry["metric"] != metric or entry["codec"] not in own:
+            continue
         ratio = ratios.get((entry["anchor"], entry["codec"]))
         table.add_row(
             entry["codec"],
             entry["anchor"],
-            entry["metric"],
             f"{entry['percent']:+.1f} %",
             "" if ratio is None else f"{ratio:.2f}x",
             str(entry["clips"]),
         )
-    return table
+    return table if table.row_count else None

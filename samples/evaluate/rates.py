@@ -13,7 +13,6 @@ US_PER_S = 1_000_000
 # libaom and x264 count in whole kbit/s; the upper end is ours, far above any call.
 KBPS_RANGE = (1, 1_000_000)
 MAX_SECONDS = 86_400
-# Ours: the last step of a schedule has no end of its own; alone it lasts as long as the clip.
 RANDOM_FORM = "random:COUNT:LOWEST-HIGHEST:SECONDS"
 
 
@@ -47,10 +46,6 @@ class Rates:
     def highest_bps(self) -> int:
         """The highest target."""
         return max(target for _, target in self.steps)
-
-    def target_bps(self, now_us: int) -> int:
-        """The target in force at now_us."""
-        return next(target for start, target in reversed(self.steps) if start <= now_us)
 
 
 def constant(kbps: float) -> Rates:

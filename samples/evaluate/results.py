@@ -93,6 +93,7 @@ def run_figures(job: Job, output: RunOutput) -> dict[str, Any]:
         "longest_drop": _longest_drop(rows),
         "retries": sum(max(0, row.tries - 1) for row in rows),
         "key_frames": sum(row.key for row in sent),
+        "quantizer": _mean_quantizer(sent),
         "width": job.clip.width,
         "height": job.clip.height,
         "segments": [] if rates.is_constant else _segments(job, rows),
@@ -148,6 +149,11 @@ def _vbv_ms(sent: Sequence[FrameRow]) -> dict[str, float | None]:
     return {"p50": round(float(p50), 3), "p95": round(float(p95), 3), "max": round(float(most), 3)}
 
 
+def _mean_quantizer(rows: Sequence[FrameRow]) -> float | None:
+    sent = [row.quantizer for row in rows if not row.dropped]
+    return round(float(np.mean(sent)), 2) if sent else None
+
+
 def _longest_drop(rows: Sequence[FrameRow]) -> int:
     runs = itertools.groupby(row.dropped for row in rows)
     return max((len(list(group)) for dropped, group in runs if dropped), default=0)
@@ -171,4 +177,5 @@ def _segment(rows: Sequence[FrameRow], start: int, end: int, target: int) -> dic
         "target_kbps": target / 1000,
         "kbps": _rounded(kbps, digits=3),
         "of_target": _rounded(None if kbps is None else kbps * 1000 / target),
+        "quantizer": _mean_quantizer([row for row in rows if begin <= row.pts_us < end]),
     }

