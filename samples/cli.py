@@ -13,6 +13,7 @@ from typing import NoReturn
 COMMANDS = (
     "codecpilot.samples.call.command",
     "codecpilot.samples.evaluate.command",
+    "codecpilot.samples.simulate.command",
     "codecpilot.samples.doctor",
 )
 
@@ -22,6 +23,7 @@ EXAMPLES = """examples:
   codecpilot call                               a call between two peers, shown on a page
   codecpilot call --headless --seconds 10       the same without a page, ends with its figures
   codecpilot evaluate talk.mp4 --out out/       compare codecs on a file; writes out/report.html
+  codecpilot simulate --rate 600 --out out/     a call in virtual time; writes out/report.html
   codecpilot doctor                             what this machine's codecs can do
 """
 

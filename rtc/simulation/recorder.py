@@ -35,7 +35,7 @@ class Recorder:
         self.direction = direction
         self.frames: list[FrameRecord] = []
         self.packets: list[PacketRecord] = []
-        self.bitstream: list[ReceivedFrame] = []
+        self.bitstream: list[tuple[FrameRecord, ReceivedFrame]] = []
         """What went to the decoder, in order."""
         self.payload_bytes = dict.fromkeys(PacketKind, 0)
         self.recoveries_us: list[int] = []
@@ -116,15 +116,13 @@ class Recorder:
 
     def received(self, frame: ReceivedFrame, *, now_us: int) -> None:
         """A whole frame went to the decoder."""
-        self.bitstream.append(frame)
-        if (record := self._record_of(frame)) is not None:
-            record.received_us = now_us
+        record = self._record_of(frame)
+        record.received_us = now_us
+        self.bitstream.append((record, frame))
 
     def decoded(self, frame: ReceivedFrame, *, failed: bool, now_us: int) -> None:
         """The decoder is through with a frame."""
         record = self._record_of(frame)
-        if record is None:
-            return
         record.decode_failed = failed
         if failed:
             return
@@ -136,8 +134,6 @@ class Recorder:
     def shown(self, frame: ReceivedFrame, picture: Picture, *, now_us: int) -> None:
         """A picture is on the screen from now on."""
         record = self._record_of(frame)
-        if record is None:
-            return
         record.shown_us = now_us
         frozen_us = self.screen.freezes.total_us
         ended = self.screen.shown(
@@ -152,6 +148,7 @@ class Recorder:
         self.screen.finish(now_us)
         for index, score_db in self.screen.scores_db.items():
             self.frames[index].psnr_y = score_db
+            self.frames[index].on_screen = self.screen.on_screen[index]
         if self._lost is not None:
             self.recoveries_us.append(now_us - self._lost[1])
             self._lost = None
@@ -168,8 +165,8 @@ class Recorder:
             if self._lost is None:
                 self._lost = (frame.index, packet.sent_us)
 
-    def _record_of(self, frame: ReceivedFrame) -> FrameRecord | None:
-        return self._by_timestamp.get(frame.rtp_timestamp & TIMESTAMP_MASK)
+    def _record_of(self, frame: ReceivedFrame) -> FrameRecord:
+        return self._by_timestamp[frame.rtp_timestamp & TIMESTAMP_MASK]
 
     def _timestamp(self, capture_us: int) -> int:
         """As OutgoingStream.timestamp."""

@@ -22,8 +22,8 @@ class FrameRecord:
     """One captured picture and what became of it. Times are virtual, in us; None: it never came to that.
 
     index counts the captured pictures. skipped says why it was not sent. bytes is the encoded
-    frame's, vbv_delay_us the delay after it at the target rate. psnr_y is of the screen when this
-    picture was due (see Screen), whatever it showed.
+    frame's, vbv_delay_us the delay after it at the target rate. on_screen is the index of what the
+    screen showed when this picture was due (see Screen), psnr_y its likeness to this one.
     """
 
     direction: str
@@ -51,6 +51,7 @@ class FrameRecord:
     decoded_us: int | None = None
     decode_failed: bool = False
     shown_us: int | None = None
+    on_screen: int | None = None
     psnr_y: float | None = None
 
 

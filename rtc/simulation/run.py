@@ -87,7 +87,7 @@ class _Call:
 
     def run(self, progress: Callable[[int], None]) -> None:
         for name, peer in self.peers.items():
-            peer.start(self._tools.pictures(self._scenario.peers[name]))
+            peer.start(self._tools.pictures(name))
         end_us = self._scenario.duration_us
         while self._loop.now_us < end_us:
             self._loop.run_until(min(self._loop.now_us + MICRO, end_us))

@@ -27,11 +27,11 @@ PEERS = ("a", "b")
 DIRECTIONS = ("ab", "ba")
 # Two ways to say one thing: who says one of them takes back the other.
 ALTERNATIVES = (("rate", "trace"), ("queue_ms", "queue_bytes"))
-# ours: camera clips look good at this from AV1's default preset.
-DEFAULT_BITS_A_PIXEL = Fraction(8, 100)
 
 Table = dict[str, Any]
 ReadText = Callable[[str], str]
+DefaultRate = Callable[[tuple[int, int], Fraction], int]
+"""A rate in bit/s that suits a width, a height and pictures a second."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +96,7 @@ def set_value(table: Table, name: str, value: Value) -> None:
     target[key] = value
 
 
-def scenario(values: Table, *, read_text: ReadText) -> Scenario:
+def scenario(values: Table, *, read_text: ReadText, default_bps: DefaultRate) -> Scenario:
     """Check every value and fill in what was not set. read_text gives a trace file's text.
 
     Raises LocalError that names the key and what is legal.
@@ -106,16 +106,29 @@ def scenario(values: Table, *, read_text: ReadText) -> Scenario:
     return Scenario(
         duration_us=int(run["seconds"] * 1_000_000),
         seed=run["seed"],
-        peers={name: _peer(values, name) for name in PEERS},
+        peers={name: _peer(values, name, default_bps) for name in PEERS},
         links={name: _link(values, name, read_text) for name in DIRECTIONS},
         values=values,
     )
 
 
-def _peer(values: Table, peer: str) -> PeerScenario:
+def shared_values(values: Table) -> dict[str, str]:
+    """What two scenarios must have in common for their policies to be compared, as it was written."""
+    names = (*RUN_KEYS, *LINK_KEYS, "source", "size", "fps")
+    scopes = [("", values), *((f"{s}.", values.get(s, {})) for s in (*PEERS, *DIRECTIONS))]
+    return {
+        f"{prefix}{name}": str(table[name])
+        for prefix, table in scopes
+        for name in names
+        if name in table
+    }
+
+
+def _peer(values: Table, peer: str, default_bps: DefaultRate) -> PeerScenario:
     v = _scoped(values, peer, PEER_KEYS)
-    width, height = v["size"]
-    kbps = v["target_kbps"] or int(width * height * v["fps"] * DEFAULT_BITS_A_PIXEL / 1000)
+    target_bps = default_bps(v["size"], v["fps"])
+    if v["target_kbps"] is not None:
+        target_bps = v["target_kbps"] * 1000
     return PeerScenario(
         source=v["source"],
         size=v["size"],
@@ -124,7 +137,7 @@ def _peer(values: Table, peer: str) -> PeerScenario:
         codec=Codec(v["codec"]),
         preset=v["preset"],
         content=Content(v["content"]),
-        target_bps=max(kbps * 1000, MIN_TARGET_BPS),
+        target_bps=max(target_bps, MIN_TARGET_BPS),
         descriptor=v["descriptor"],
         device=v["device"],
         clock_ppm=v["clock_ppm"],

@@ -50,6 +50,8 @@ class Screen:
         self.latencies_us = array("q")
         self.scores_db: dict[int, float] = {}
         """PSNR of what was on the screen when each captured picture was due, by its index."""
+        self.on_screen: dict[int, int] = {}
+        """The index of what was on the screen then."""
         self._half_frame_us = frame_us // 2
         self._on_pair = on_pair
         self._delays_us: deque[int] = deque(maxlen=DELAY_WINDOW)
@@ -94,6 +96,7 @@ class Screen:
         size = (due.picture.width, due.picture.height)
         if (shown.width, shown.height) != size:
             shown = scale_picture(shown, width=size[0], height=size[1])
+        self.on_screen[due.index] = on_screen.index
         self.scores_db[due.index] = psnr_y(due.picture, shown)
         if self._on_pair is not None:
             self._on_pair(due.picture, shown)

@@ -1,0 +1,125 @@
+"""The `simulate` subcommand: its options, and what they set of a scenario."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ...rtc.simulation.scenario import Table
+
+# Each option and the key that it sets; --set reaches every key.
+OPTIONS = {
+    "source": ("source", "FILE|synthetic", "what both peers send (default: the drawn scene)"),
+    "size": ("size", "WxH", "of the pictures (default: 640x360)"),
+    "fps": ("fps", "N", "pictures a second (default: 30)"),
+    "rate": ("rate", "SPEC", 'kbps, or "0:600,10:150": 600 kbps, from 10 s on 150 (default: 1000)'),
+    "trace": ("trace", "FILE", "a Mahimahi trace in place of --rate"),
+    "delay": ("delay_ms", "MS", "propagation, one way (default: 25)"),
+    "jitter": ("jitter_ms", "MS", "added at random, up to this (default: 0)"),
+    "loss": ("loss", "P", 'share of packets lost, 0 to 1, or "s:P,..." (default: 0)'),
+    "burst": ("burst", "N", "mean length of a loss, in packets (default: 1, independent losses)"),
+    "queue": ("queue_ms", "MS", "the queue's limit (default: 300)"),
+    "seconds": ("seconds", "N", "of virtual time (default: 30)"),
+    "seed": ("seed", "N", "of everything random (default: 1)"),
+}
+
+EXAMPLES = """scenario files are TOML with the keys of --set; options and --set stand above them:
+  rate = "0:600,10:150"
+  loss = 0.02
+  [a]                                        one peer, "a" or "b"
+  device = "0:1,20:4,60:1"
+  [ba]                                       one direction, "ab" or "ba"
+  loss = "5:1,8:0"
+
+examples:
+  codecpilot simulate --rate 600 --delay 50 --loss 0.02 --out out/
+      a call of 30 s over a lossy link; open out/report.html
+  codecpilot simulate --trace Verizon-EVDO-driving.down --queue 500 --out out/
+      a recorded cellular link
+  codecpilot simulate --set a.device="0:1,10:4,20:1" --out out/
+      peer a's device is four times slower between 10 and 20 s
+  codecpilot simulate --rate 800 --loss 0.05 --set stack=aiortc --out out/
+      stock aiortc on the same link
+  codecpilot simulate --compare ours.toml aiortc.toml --rate 800 --out out/
+      two policies on the same link and seed, side by side
+"""
+
+
+def add_parser(subparsers: Any) -> None:
+    """Declare the subcommand."""
+    parser = subparsers.add_parser(
+        "simulate",
+        help="a whole call in virtual time, over an emulated link",
+        description="Two peers call each other in virtual time: the code of a live call, real codecs "
+        "and pictures, an emulated link. The same scenario and seed give the same result to the bit.",
+        epilog=EXAMPLES + "\n" + _key_help(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("scenario", nargs="?", type=Path, metavar="SCENARIO.toml")
+    for option, (_, metavar, text) in OPTIONS.items():
+        parser.add_argument(f"--{option}", metavar=metavar, help=text)
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="any key; see below"
+    )
+    parser.add_argument(
+        "--compare", nargs=2, type=Path, metavar=("A.toml", "B.toml"), help="run two side by side"
+    )
+    parser.add_argument(
+        "--costs", type=Path, metavar="FILE", help="device costs from codecpilot doctor --json"
+    )
+    parser.add_argument(
+        "--vmaf-every",
+        type=int,
+        default=5,
+        metavar="N",
+        help="score every nth picture, with the evaluation extra (default: 5; 0: none)",
+    )
+    parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="where results go")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check everything, then simulate. Raises LocalError for a wrong request."""
+    from ...codecs.errors import LocalError
+    from .compare import compare
+    from .single import prepare, simulate_into
+
+    if args.vmaf_every < 0:
+        raise LocalError(f"--vmaf-every {args.vmaf_every} is below 0")
+    if args.compare and args.scenario:
+        raise LocalError("--compare takes its two scenarios alone")
+    if args.compare:
+        tables = [_table(path, args) for path in args.compare]
+        return compare(args.compare, tables, args)
+    simulate_into(prepare(_table(args.scenario, args), args), args.out)
+    return 0
+
+
+def _table(path: Path | None, args: argparse.Namespace) -> Table:
+    """A scenario's values: the file's, then the options', then those of --set."""
+    from ...codecs.errors import LocalError
+    from ...rtc.simulation.scenario import parse_toml, set_value
+    from .single import read_text
+
+    values = {} if path is None else parse_toml(read_text(str(path)))
+    for option, (key, _, _) in OPTIONS.items():
+        if (value := getattr(args, option)) is not None:
+            set_value(values, key, value)
+    for setting in args.set:
+        key, equals, value = setting.partition("=")
+        if not equals:
+            raise LocalError(f"--set {setting!r} is not KEY=VALUE")
+        set_value(values, key.strip(), value.strip())
+    return values
+
+
+def _key_help() -> str:
+    """Every key; importing the simulator for it would slow each run of the command down."""
+    return (
+        "keys: seconds seed; of peers: source size fps stack codec preset content target_kbps\n"
+        "descriptor device clock_ppm wall_error_ms audio_kbps; of links: rate trace delay_ms\n"
+        "jitter_ms reorder reorder_ms loss burst queue_ms queue_bytes. A key holds for both peers\n"
+        "or directions; a.KEY, b.KEY, ab.KEY and ba.KEY for one. A wrong value says what is legal."
+    )

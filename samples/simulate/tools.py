@@ -1,0 +1,53 @@
+"""The codecs, sources and estimators that a simulated call runs with, which are a live call's."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping
+from pathlib import Path
+
+from ...codecs.errors import LocalError
+from ...codecs.factory import open_decoder, open_encoder
+from ...codecs.types import Codec
+from ...rtc.connection.remb import RembSource
+from ...rtc.simulation.device import DEFAULT_COSTS, Cost, CostKey
+from ...rtc.simulation.scenario import Scenario
+from ...rtc.simulation.tools import Tools
+from .pictures import Sources
+from .stock_codec import StockDecoder, StockEncoder
+
+
+def make_tools(
+    scenario: Scenario, *, sources: Sources, costs: Mapping[CostKey, Cost] = DEFAULT_COSTS
+) -> Tools:
+    """Everything that a run takes from outside; random numbers come from the scenario's seed."""
+    return Tools(
+        open_encoder=lambda codec, width, height: open_encoder(codec, width=width, height=height),
+        open_stock_encoder=StockEncoder,
+        open_stock_decoder=StockDecoder,
+        open_decoder=open_decoder,
+        pictures=sources.open,
+        estimator=lambda ssrc, extensions: RembSource(ssrc=ssrc, extensions=extensions),
+        generator=lambda name: random.Random(f"{scenario.seed} {name}"),
+        costs=costs,
+    )
+
+
+def read_costs(path: Path) -> dict[CostKey, Cost]:
+    """Costs by what `codecpilot doctor --json` wrote: the smallest size's. Raises LocalError."""
+    try:
+        speeds = json.loads(path.read_text(encoding="utf-8"))["speeds"]
+        smallest = min(speed["width"] * speed["height"] for speed in speeds)
+        return {
+            (Codec(speed["codec"]), str(speed["preset"])): Cost(
+                encode_ns=float(speed["encode_ms"]) * 1e6 / smallest,
+                decode_ns=float(speed["decode_ms"]) * 1e6 / smallest,
+            )
+            for speed in speeds
+            if speed["width"] * speed["height"] == smallest
+        }
+    except OSError as error:
+        raise LocalError(f"--costs {path}: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise LocalError(f"--costs {path} is not what codecpilot doctor --json writes") from error
