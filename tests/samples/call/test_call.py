@@ -70,7 +70,8 @@ def check_direction(direction: dict[str, Any], *, captured: int) -> None:
     assert direction.keys() >= FIELDS
     assert (direction["codec"], direction["width"], direction["height"]) == ("AV1", 320, 180)
     assert direction["captured"] == captured
-    assert captured >= direction["encoded"] >= direction["decoded"] >= direction["shown"]
+    # Capture times follow a late start of the source, so one picture may cross the window's edge.
+    assert captured + 1 >= direction["encoded"] >= direction["decoded"] >= direction["shown"]
     assert direction["shown"] > captured // 3
     for name in ("latency_ms", "encode_ms", "decode_ms"):
         spread = direction[name]
