@@ -13,9 +13,11 @@ CLOCKS_APART_US = 7_000_000_000
 def played(delay: PlayoutDelay, late_us: list[int], *, start: int = 0) -> list[int]:
     """Times between capture and showing, the constant part of the way taken off."""
     shown = []
+    now_us = 0
     for i, late in enumerate(late_us):
         captured_us = (start + i) * FRAME_US
-        ready_us = captured_us + CLOCKS_APART_US + late
+        # Frames become ready in order: behind a late one others wait.
+        ready_us = now_us = max(now_us, captured_us + CLOCKS_APART_US + late)
         shown.append(delay.ready(captured_us=captured_us, now_us=ready_us) - captured_us)
     return [s - CLOCKS_APART_US for s in shown]
 
@@ -37,10 +39,12 @@ def test_jitter_is_evened_out_for_all_but_the_latest_frames():
 def test_rare_late_frames_are_shown_late_and_do_not_delay_the_rest():
     delay = PlayoutDelay()
     late = [0] * 600
-    late[50::50] = [120_000] * 11
+    late[50::100] = [120_000] * 6
     shown = played(delay, late)
     assert delay.delay_us == 0
-    assert [s for s in shown if s] == [120_000] * 11
+    # Three frames each catch up behind a late one.
+    late_and_behind = [120_000, 120_000 - FRAME_US, 120_000 - 2 * FRAME_US, 120_000 - 3 * FRAME_US]
+    assert [s for s in shown if s] == late_and_behind * 6
 
 
 def test_the_delay_rises_at_once_and_falls_slowly():
