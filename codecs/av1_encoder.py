@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping
 from fractions import Fraction
 
-from .av1_presets import PRESETS, Av1Preset, frame_controls, sequence_controls
+from .av1_presets import PRESETS, Av1Preset, frame_controls, frame_scale, sequence_controls
 from .errors import LocalError
 from .libaom import find_libaom
 from .libaom_context import SCALE_MODES, AomContext, Control, FrameFlag
@@ -69,10 +69,12 @@ class Av1Encoder:
         """Encode one try. Raises LocalError, before touching any slot, for an illegal request."""
         wall_ns, cpu_ns = time.perf_counter_ns(), time.thread_time_ns()
         context = self._context_for(request)
-        size = coded_size(request.picture, scale=request.scale)
+        preset = self._preset(request.preset)
+        scale = frame_scale(preset, content=request.content, asked=request.scale)
+        size = coded_size(request.picture, scale=scale)
         flags = self._flags(request, size=size)
         self._apply_controls(context, request)
-        context.set_scale(request.scale)
+        context.set_scale(scale)
         names, used = _map_names(request)
         writes = range(SLOTS) if request.key else request.writes
         context.set_references(names=names, used=used, writes=writes)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from types import MappingProxyType
 
 from .libaom_context import Control
-from .types import Content
+from .types import FULL_SIZE, Content
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,11 +16,14 @@ class Av1Preset:
     """One row of the table. Values are libaom's own; the control's name stands with each.
 
     Those marked "sequence" are written into the sequence header, so they change at key frames only:
-    a frame between key frames that names another preset takes the other settings alone.
+    a frame between key frames that names another preset takes the other settings alone. The rows of
+    PRESETS share them, so there every preset acts in full from its first frame on.
     """
 
     speed: int
     """AOME_SET_CPUUSED, 5 (slow) to 11 (fast); 12 acts as 11."""
+    largest_scale: Fraction = FULL_SIZE
+    """Camera pictures are coded at no more than this fraction of their size (AOME_SET_SCALEMODE)."""
     aq_mode: int = 0
     """AV1E_SET_AQ_MODE: 0 off, 3 cyclic refresh. Cyclic refresh costs bits and CPU at once here."""
     cdef: int = 1
@@ -54,14 +58,14 @@ class Av1Preset:
 
 PRESETS: Mapping[str, Av1Preset] = MappingProxyType(
     {
-        "ultralow": Av1Preset(speed=11, cdef=0),
-        "low": Av1Preset(speed=11),
-        "default": Av1Preset(speed=10),
-        "high": Av1Preset(speed=7),
-        "best": Av1Preset(speed=5),
+        "ultralow": Av1Preset(speed=11, largest_scale=Fraction(1, 2)),
+        "low": Av1Preset(speed=11, loop_filter=0),
+        "default": Av1Preset(speed=11),
+        "high": Av1Preset(speed=9),
+        "best": Av1Preset(speed=7),
     }
 )
-"""Fastest first. Measured against x264 superfast: see the README of codecs/."""
+"""Fastest first. What each costs and saves against x264 superfast: docs/presets.md."""
 
 _FIXED: Mapping[Control, int] = MappingProxyType(
     {
@@ -82,6 +86,11 @@ _FIXED_SEQUENCE: Mapping[Control, int] = MappingProxyType(
 )
 _TUNE = {Content.CAMERA: 0, Content.SCREEN: 1}
 """AOM_CONTENT_DEFAULT and AOM_CONTENT_SCREEN (aomcx.h)."""
+
+
+def frame_scale(preset: Av1Preset, *, content: Content, asked: Fraction) -> Fraction:
+    """The fraction to code a frame at. Screen content keeps its size: text does not survive less."""
+    return asked if content is Content.SCREEN else min(asked, preset.largest_scale)
 
 
 def sequence_controls(preset: Av1Preset) -> dict[Control, int]:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from codecpilot.codecs.av1_encoder import Av1Encoder, coded_size
-from codecpilot.codecs.av1_presets import PRESETS
 from codecpilot.codecs.errors import LocalError
 from codecpilot.codecs.frame_header import FrameType, read_frame_header
 from codecpilot.codecs.libaom_context import SCALE_MODES
@@ -25,16 +24,6 @@ QINDEX = [*range(0, 248, 4), 249, 255]
 def request(picture: Picture, **fields: object) -> EncodeRequest:
     defaults: dict[str, object] = {"frame_id": 0, "quantizer": 35, "target_bps": 0, "key": True}
     return EncodeRequest(picture=picture, **{**defaults, **fields})  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("content", list(Content))
-@pytest.mark.parametrize("preset", list(PRESETS))
-def test_every_preset_decodes_to_the_encoders_own_picture(preset: str, content: Content) -> None:
-    link = Link()
-    for index in range(8):
-        frame, _ = link.step(key=index == 0, preset=preset, content=content)
-    assert 31 < psnr_db(draw(7), link.encoder.reconstruction()) < 50
-    assert 50 < len(frame.data) < 2500
 
 
 def test_a_temporal_unit_begins_with_a_delimiter_and_every_obu_has_its_size() -> None:
@@ -176,36 +165,6 @@ def test_a_frame_names_at_most_seven_slots() -> None:
     assert len(encoder.encode(legal).data) > 20
     with pytest.raises(LocalError, match="at most 7"):
         encoder.encode(request(draw(1), key=False, reads=(0,), writes=(1, 2, 3, 4, 5, 6, 7)))
-
-
-def test_switching_presets_between_frames_makes_no_key_frame() -> None:
-    link = Link()
-    order = [*PRESETS, *reversed(PRESETS), "ultralow", "best"]
-    for index, preset in enumerate(order):
-        _, header = link.step(key=index == 0, preset=preset)
-        assert (header.frame_type is FrameType.KEY) == (index == 0)
-
-
-def test_what_stands_in_the_sequence_header_changes_with_the_next_key_frame() -> None:
-    link = Link()
-    link.step(key=True, preset="default")
-    assert link.sequence is not None
-    assert link.sequence.cdef
-    link.step(preset="ultralow")
-    assert link.sequence.cdef
-    link.step(key=True, preset="ultralow")
-    assert not link.sequence.cdef
-    link.step(preset="ultralow")
-
-
-def test_a_preset_acts_at_once() -> None:
-    """Frame-level settings of a slower preset cost fewer bits or better pictures right away."""
-
-    def last(presets: list[str]) -> bytes:
-        link = Link()
-        return [link.step(key=i == 0, preset=p)[0].data for i, p in enumerate(presets)][-1]
-
-    assert last(["default", "default", "default"]) != last(["default", "default", "best"])
 
 
 def text_page(index: int) -> Picture:
