@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+# No test depends on wall time: examples may be slow on a busy machine.
+hypothesis.settings.register_profile("codecpilot", deadline=None)
+hypothesis.settings.load_profile("codecpilot")
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder of clips, traces and dumps that lies beside the checkout; skips where there is none."""
+    """The folder of clips, traces and dumps beside the checkout; skips where there is none."""
     if not SHARED.is_dir():
         pytest.skip("needs the evaluation data folder beside the checkout")
     return SHARED
