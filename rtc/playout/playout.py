@@ -1,0 +1,54 @@
+"""Decoded pictures wait here until they are due; those that newer ones overtake are not shown."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+from ...codecs.types import Picture
+from ..messages import ReceivedFrame
+from ..reception import CLOCK_RATE
+from .playout_delay import PlayoutDelay
+
+# ours: pictures that wait at most; half a second at 30 fps, what PlayoutDelay ever asks for.
+MAX_WAITING = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DecodedPicture:
+    """A picture that left the decoder, and the frame it came from. Times are the receiver's clock."""
+
+    picture: Picture
+    frame: ReceivedFrame
+    decode_us: int
+    decoded_us: int
+
+
+class Playout:
+    """Releases each picture at its time, in order; of several that are due only the newest."""
+
+    def __init__(self) -> None:
+        self.delay = PlayoutDelay()
+        self.skipped = 0
+        self._waiting: deque[tuple[int, DecodedPicture]] = deque()
+
+    def insert(self, decoded: DecodedPicture, *, now_us: int) -> None:
+        """Take a picture from the decoder, in the order of decoding."""
+        captured_us = decoded.frame.rtp_timestamp * 1_000_000 // CLOCK_RATE
+        due_us = self.delay.ready(captured_us=captured_us, now_us=now_us)
+        if self._waiting:
+            # A delay that shrinks lets no picture overtake another.
+            due_us = max(due_us, self._waiting[-1][0])
+        self._waiting.append((due_us, decoded))
+
+    def poll(self, *, now_us: int) -> DecodedPicture | None:
+        """The picture to show now, if one is due."""
+        due: DecodedPicture | None = None
+        while self._waiting and (self._waiting[0][0] <= now_us or len(self._waiting) > MAX_WAITING):
+            self.skipped += due is not None
+            due = self._waiting.popleft()[1]
+        return due
+
+    def poll_timeout(self) -> int | None:
+        """When poll() next has a picture if none is inserted before."""
+        return self._waiting[0][0] if self._waiting else None
