@@ -7,14 +7,14 @@ from collections import deque
 # ours: the window over which the quickest frame defines "no delay"; clocks of two peers drift by less than
 # 1 ms in it (100 ppm), so skew is followed without being measured.
 BASE_WINDOW_US = 10_000_000
-# ours: how many frames' lateness is looked at: ten seconds at 30 fps.
-LATENESS_FRAMES = 300
-# ours: this share of frames is to be ready in time. What is later came by retransmission as a rule, and waiting for
-# that would delay every frame by a round trip.
-READY_SHARE = 0.95
+# ours: of the last 600 frames (twenty seconds at 30 fps) 30 may be late, 5 %. What comes later than that came by
+# retransmission or after a stall, and waiting for such frames would delay every other. A stall of up to a second
+# therefore leaves the delay as it was.
+LATENESS_FRAMES = 600
+LATE_FRAMES = 30
 # ours: no call waits longer for smoothness.
 MAX_DELAY_US = 500_000
-# ours: the delay follows growing jitter at once, and falls this much a second, too little to be seen.
+# ours: the delay rises as soon as enough frames are late, and falls this much a second, too little to be seen.
 FALL_US_PER_S = 20_000
 
 
@@ -58,8 +58,8 @@ class PlayoutDelay:
         return self._transits[0][1]
 
     def _follow_delay(self, now_us: int) -> None:
-        ordered = sorted(self._lateness)
-        wanted = min(ordered[int(READY_SHARE * (len(ordered) - 1))], MAX_DELAY_US)
+        late = sorted(self._lateness, reverse=True)[LATE_FRAMES : LATE_FRAMES + 1]
+        wanted = min(late[0], MAX_DELAY_US) if late else 0
         elapsed_us = 0 if self._last_us is None else now_us - self._last_us
         self._last_us = now_us
         lowest = self._delay_us - FALL_US_PER_S * elapsed_us // 1_000_000

@@ -29,8 +29,8 @@ def test_an_even_path_adds_no_delay():
 def test_jitter_is_evened_out_for_all_but_the_latest_frames():
     rng = random.Random(3)
     delay = PlayoutDelay()
-    late = [rng.randint(0, 20_000) for _ in range(600)]
-    shown = played(delay, late)[300:]
+    late = [rng.randint(0, 20_000) for _ in range(1200)]
+    shown = played(delay, late)[600:]
     steady = [s for s in shown if abs(s - delay.delay_us) < 2_000]
     assert len(steady) >= 0.9 * len(shown)
     assert 17_000 <= delay.delay_us <= 20_000
@@ -39,21 +39,27 @@ def test_jitter_is_evened_out_for_all_but_the_latest_frames():
 def test_rare_late_frames_are_shown_late_and_do_not_delay_the_rest():
     delay = PlayoutDelay()
     late = [0] * 600
-    late[150::100] = [120_000] * 5
+    late[50::100] = [120_000] * 6
     shown = played(delay, late)
     assert delay.delay_us == 0
     # Three frames each catch up behind a late one.
     late_and_behind = [120_000, 120_000 - FRAME_US, 120_000 - 2 * FRAME_US, 120_000 - 3 * FRAME_US]
-    assert [s for s in shown if s] == late_and_behind * 5
+    assert [s for s in shown if s] == late_and_behind * 6
 
 
-def test_the_delay_rises_at_once_and_falls_slowly():
+def test_one_stall_of_almost_a_second_leaves_the_delay_as_it_was():
     delay = PlayoutDelay()
-    played(delay, [0, 60_000] * 100)
+    played(delay, [0] * 100 + [900_000] + [0] * 100)
+    assert delay.delay_us == 0
+
+
+def test_the_delay_rises_soon_and_falls_slowly():
+    delay = PlayoutDelay()
+    played(delay, [0, 60_000] * 50)
     assert delay.delay_us == pytest.approx(60_000, abs=1_000)
-    played(delay, [0] * 330, start=200)
+    played(delay, [0] * 600, start=100)
     high = delay.delay_us
-    played(delay, [0] * 30, start=530)
+    played(delay, [0] * 30, start=700)
     assert high - delay.delay_us == pytest.approx(FALL_US_PER_S, rel=0.1)
 
 
