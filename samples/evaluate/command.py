@@ -65,6 +65,11 @@ def _add_what(parser: argparse.ArgumentParser) -> None:
         help=f"constant rates (default: {DEFAULT_BITRATES}, none with --schedule)",
     )
     parser.add_argument(
+        "--h264-bitrates",
+        metavar="KBPS,...",
+        help="constant rates of the H.264 codecs, which need more (default: --bitrates)",
+    )
+    parser.add_argument(
         "--schedule",
         metavar="S:KBPS,...",
         help="a target from each time on; or random:COUNT:LOW-HIGH:SECONDS",

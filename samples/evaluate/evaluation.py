@@ -12,6 +12,7 @@ from pathlib import Path
 from ...codecs.errors import LocalError
 from ...codecs.vmaf import MIN_SIDE_PX as VMAF_MIN_SIDE_PX
 from .clips import Clip, inspect_clips, pictures_of_run
+from .codec_specs import CodecSpec
 from .dask_pool import run_on_dask
 from .job import Job, Outcome, RunFailure
 from .options import Request
@@ -43,31 +44,40 @@ def evaluate(request: Request) -> int:
 
 def plan_jobs(request: Request, clips: Sequence[Clip]) -> list[Job]:
     """Every clip at every rate with every codec, those that are compared next to each other."""
-    lowest = min(
-        (rates for rates in request.rates if rates.is_constant),
-        key=lambda rates: rates.steps[0][1],
-        default=request.rates[-1],
+    every = dict.fromkeys(rates for codec in request.codecs for rates in request.rates_of(codec))
+    constant = sorted((r for r in every if r.is_constant), key=lambda r: r.highest_bps)
+    schedules = [rates for rates in every if not rates.is_constant]
+    return [
+        _job(request, clip, codec, rates)
+        for clip in clips
+        for rates in (*constant, *schedules)
+        for codec in request.codecs
+        if rates in request.rates_of(codec)
+    ]
+
+
+def _job(request: Request, clip: Clip, codec: CodecSpec, rates: Rates) -> Job:
+    pictures = pictures_of_run(clip, rates=rates, options=request.read)
+    is_shown = rates == _shown_rates(request, codec)
+    return Job(
+        clip=clip,
+        codec=codec,
+        rates=rates,
+        pictures=pictures,
+        read=request.read,
+        key_times_us=request.key_times_us,
+        metrics=frozenset(request.metrics),
+        vmaf_every=request.vmaf_every,
+        shot=_shot(rates, clip, pictures) if is_shown else None,
     )
-    jobs = []
-    for clip in clips:
-        for rates in request.rates:
-            pictures = pictures_of_run(clip, rates=rates, options=request.read)
-            shot = _shot(rates, clip, pictures) if rates is lowest else None
-            jobs += [
-                Job(
-                    clip=clip,
-                    codec=codec,
-                    rates=rates,
-                    pictures=pictures,
-                    read=request.read,
-                    key_times_us=request.key_times_us,
-                    metrics=frozenset(request.metrics),
-                    vmaf_every=request.vmaf_every,
-                    shot=shot,
-                )
-                for codec in request.codecs
-            ]
-    return jobs
+
+
+def _shown_rates(request: Request, codec: CodecSpec) -> Rates:
+    """Where pictures are set side by side: the lowest rate of all codecs, or at least of this one."""
+    own = request.rates_of(codec)
+    shared = [r for r in own if all(r in request.rates_of(each) for each in request.codecs)]
+    constant = [r for r in shared if r.is_constant] or [r for r in own if r.is_constant] or own
+    return min(constant, key=lambda rates: rates.highest_bps)
 
 
 def _evaluate(request: Request, board: Board) -> int:

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from ...codecs.errors import LocalError
 from ...codecs.pictures import check_size
+from ...codecs.types import Codec
 from .clips import ReadOptions
 from .codec_specs import CodecSpec, parse_codec
 from .rates import Rates, parse_rate, parse_schedule
@@ -26,12 +27,17 @@ MAX_GAP_MS = 10_000  # beyond it a file counts as cut, too (codecs/media_contain
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """A whole evaluation. dask is a scheduler's address, None for processes here."""
+    """A whole evaluation.
+
+    rates are those of AV1, h264_rates those of H.264, which may be others so that their qualities
+    overlap. dask is a scheduler's address, None for processes here.
+    """
 
     clips: tuple[str, ...]
     out: Path
     codecs: tuple[CodecSpec, ...]
     rates: tuple[Rates, ...]
+    h264_rates: tuple[Rates, ...]
     metrics: tuple[str, ...]
     vmaf_every: int
     key_times_us: tuple[int, ...]
@@ -39,17 +45,22 @@ class Request:
     workers: int
     dask: str | None
 
+    def rates_of(self, codec: CodecSpec) -> tuple[Rates, ...]:
+        """The rates at which a codec runs."""
+        return self.rates if codec.codec is Codec.AV1 else self.h264_rates
+
 
 def parse_request(args: argparse.Namespace) -> Request:
     """Check every option. Raises LocalError that names the option and what is wrong with it."""
-    rates = [] if args.bitrates is None else _listed(args.bitrates, parse_rate, "--bitrates")
-    if args.schedule is not None:
-        rates.append(parse_schedule(args.schedule, seed=args.seed))
+    schedules = [parse_schedule(args.schedule, seed=args.seed)] if args.schedule is not None else []
+    constant = _rates(args.bitrates, "--bitrates")
+    h264_constant = _rates(args.h264_bitrates, "--h264-bitrates") or constant
     return Request(
         clips=tuple(args.clips),
         out=args.out,
         codecs=tuple(_listed(args.codecs, parse_codec, "--codecs")),
-        rates=tuple(rates),
+        rates=(*constant, *schedules),
+        h264_rates=(*h264_constant, *schedules),
         metrics=tuple(_listed(args.metrics, _metric, "--metrics")),
         vmaf_every=_from_one(args.vmaf_every, "--vmaf-every"),
         key_times_us=_key_times_us(args.key_frames),
@@ -57,6 +68,10 @@ def parse_request(args: argparse.Namespace) -> Request:
         workers=_workers(args.jobs),
         dask=args.dask,
     )
+
+
+def _rates(text: str | None, option: str) -> list[Rates]:
+    return [] if text is None else _listed(text, parse_rate, option)
 
 
 def _read_options(args: argparse.Namespace) -> ReadOptions:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from html import escape
 
@@ -32,9 +33,8 @@ def clip_section(
     charts = [_quality_chart(constant, metric, codecs) for metric in metrics if constant]
     if constant:
         charts.append(_cpu_chart(constant, codecs))
-        lowest = min(run.job.rates.steps[0][1] for run in constant)
-        at_lowest = [run for run in constant if run.job.rates.steps[0][1] == lowest]
-        charts.append(_delay_chart(at_lowest, codecs, at=f"{lowest / 1000:g} kbps"))
+        at_lowest = _at_lowest_shared(constant)
+        charts.append(_delay_chart(at_lowest, codecs, at=at_lowest[0].job.rates.label))
     if scheduled:
         charts += [
             _delay_chart(scheduled, codecs, at="the schedule"),
@@ -47,6 +47,14 @@ def clip_section(
         f'<div class="charts">{"".join(charts)}</div>{pictures_of(runs, codecs)}'
         f"{segments_table(scheduled, codecs)}{runs_table(runs, codecs)}</section>"
     )
+
+
+def _at_lowest_shared(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
+    """The runs at the lowest of the rates that most codecs ran at."""
+    counts = Counter(run.job.rates for run in runs)
+    most = max(counts.values())
+    lowest = min((r for r in counts if counts[r] == most), key=lambda r: r.highest_bps)
+    return [run for run in runs if run.job.rates == lowest]
 
 
 def _quality_chart(runs: Sequence[FinishedRun], metric: str, codecs: Sequence[CodecSpec]) -> str:

@@ -30,7 +30,9 @@ def pictures_of(runs: Sequence[FinishedRun], codecs: Sequence[CodecSpec]) -> str
     for run in shots:
         color = list(codecs).index(run.job.codec)
         caption = f'<i class="{color_class(color)}"></i>{escape(run.job.codec.label)}'
-        figures.append(_figure(run.output.quality.shot, caption, f"{run.figures['kbps']:.0f} kbps"))
+        sent = f"{run.figures['kbps']:.0f} kbps"
+        note = sent if run.job.rates == shots[0].job.rates else f"{run.job.rates.label}, {sent}"
+        figures.append(_figure(run.output.quality.shot, caption, note))
     rate = shots[0].job.rates
     at = rate.label if rate.is_constant else "the end of the schedule’s lowest step"
     return (

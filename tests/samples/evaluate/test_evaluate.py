@@ -26,7 +26,7 @@ from codecpilot.samples.evaluate.rates import constant, parse_schedule
 from .clip_files import write_y4m
 
 SCHEDULE = "0:60,0.51:20,0.8:50"
-CODECS = "av1:ultralow,h264:ultrafast,h264-controlled:ultrafast,libaom-cbr:11,openh264"
+CODECS = "av1:low,h264:ultrafast,h264-controlled:ultrafast,libaom-cbr:11,openh264"
 COLUMNS = (
     "index,pts_ms,bytes,quantizer,key,temporal_id,tries,dropped,width,height,"
     "encode_ms,encode_cpu_ms,vbv_ms,target_bps,psnr_y"
@@ -145,7 +145,7 @@ def test_codecs_are_compared_with_every_anchor_by_each_metric(made: Made) -> Non
         assert -100 < entry["percent"] < 1000
         assert 0 < entry["overlap"] <= 1
     found = {(e["anchor"], e["codec"], e["metric"]) for e in made.results["bd_rate"]}
-    assert ("h264:ultrafast", "av1:ultralow", "psnr") in found
+    assert ("h264:ultrafast", "av1:low", "psnr") in found
     missing = len(made.results["bd_rate_missing"])
     assert len(found) + missing == len(anchors) * (len(labels) - 1) * 3
     means = {(e["anchor"], e["codec"], e["metric"]): e for e in made.results["bd_rate_mean"]}
@@ -168,6 +168,20 @@ def test_the_same_clip_and_seed_give_the_same_bytes_whatever_the_number_of_worke
             for folder in (made.folder, tmp_path)
         )
         assert first == second, stream
+
+
+def test_h264_may_run_at_rates_of_its_own(made: Made, tmp_path: Path) -> None:
+    options = "--codecs av1:low,openh264 --bitrates 20,40 --h264-bitrates 80,40,160"
+    command = ["evaluate", str(made.clip), *options.split(), "--metrics", "psnr", "--frames", "5"]
+    assert main([*command, "--out", str(tmp_path)]) == 0
+    results = json.loads((tmp_path / "results.json").read_text())
+    runs = [(run["codec"], run["target_kbps"]) for run in results["runs"]]
+    assert runs == [
+        *(("av1", 20), ("av1", 40), ("openh264", 40), ("openh264", 80), ("openh264", 160)),
+    ]
+    # Pictures and CPU times are compared where both ran.
+    assert [entry["ratio"] > 0 for entry in results["cpu_ratio"]] == [True]
+    assert "Picture 2 at 40 kbps" in (tmp_path / "report.html").read_text()
 
 
 class _Page(HTMLParser):

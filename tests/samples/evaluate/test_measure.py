@@ -30,7 +30,7 @@ def job(**changes: object) -> Job:
     clip = Clip(path="c", name="c", slug="c", width=SIDE, height=SIDE, fps=Fraction(30), pictures=4)
     basis = Job(
         clip=clip,
-        codec=parse_codec("av1:ultralow"),
+        codec=parse_codec("av1:low"),
         rates=constant(100),
         pictures=4,
         read=ReadOptions(),
@@ -79,7 +79,7 @@ def coded(
                 reads=() if first else (0,),
                 writes=tuple(range(8)) if first else (0,),
                 scale=scale,
-                preset="ultralow",
+                preset="low",
             )
             frame = encoder.encode(request)
             reconstructions.append(encoder.reconstruction())
