@@ -117,9 +117,11 @@ def _fraction(name: str, value: Value, low: float, high: float) -> Fraction:
             raise ValueError
         number = Fraction(str(value).strip())
     except (ValueError, ZeroDivisionError):
-        raise LocalError(f"{name} {value!r} is not a number from {low:g} to {high:g}") from None
+        raise LocalError(
+            f"{name} {value!r} is not a number from {low:.12g} to {high:.12g}"
+        ) from None
     if not low <= number <= high:
-        raise LocalError(f"{name} {value} is outside {low:g}..{high:g}")
+        raise LocalError(f"{name} {value} is outside {low:.12g}..{high:.12g}")
     return number
 
 

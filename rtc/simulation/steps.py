@@ -71,7 +71,7 @@ def _value(
     value = _number(text, name=name)
     if not low <= value <= high:
         raise LocalError(
-            f"{name} {text.strip()} is outside {float(low):g}..{float(high):g}{unit and ' ' + unit}"
+            f"{name} {text.strip()} is outside {float(low):.12g}..{float(high):.12g}{unit and ' ' + unit}"
         )
     return value
 

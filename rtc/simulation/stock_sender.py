@@ -74,7 +74,7 @@ class StockSender:
         self._encoder = settings.open_encoder()
         self._pending: Picture | None = None
         self._job: EncodeJob | None = None
-        self._key_wanted = False
+        self._key_wanted = True
         self._frame_id = 0
         self._sequence = settings.identity.first_sequence
         self._rtx_sequence = settings.identity.first_rtx_sequence

