@@ -230,5 +230,5 @@ class StockSender:
                 self.rtt_us = max(0, now_us - self._last_report[1] - delay_us)
 
     def _report_time(self, now_us: int) -> int:
-        # _run_rtcp: 0.5 + random.random() seconds.
+        # _run_rtcp: half a second to one and a half, at random.
         return now_us + int(1_000_000 * (0.5 + self._rng.random()))
