@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 SIZE = (640, 360)
 MIN_PLAYED_RATIO = 0.85
 WINDOWS = 4
-WINDOW_S = 2.0
+WINDOW_S = 1.5
 
 
 async def _plays_smoothly(pc: Any, peer: ChromiumPeer, viewer: Viewer) -> Any:
@@ -29,7 +29,8 @@ async def _plays_smoothly(pc: Any, peer: ChromiumPeer, viewer: Viewer) -> Any:
         frozen = now.freezeCount - before.freezeCount
         before, encoded_before = now, encoded_now
         if encoded >= 10 * WINDOW_S and played >= MIN_PLAYED_RATIO * encoded and not frozen:
-            assert played <= encoded + 10, "more was decoded than was encoded"
+            # Chromium's statistics are up to 50 ms old.
+            assert now.framesDecoded <= encoded_now + 5, "more was decoded than was encoded"
             return now
     raise AssertionError(f"{played} of {encoded} frames, {frozen} freezes in {WINDOW_S} s")
 

@@ -30,7 +30,7 @@ async def test_chromium_follows_from_av1_to_h264_and_back(chromium_peer: Any) ->
             count = await decoded(peer)
             await eventually(lambda count=count: _goes_on(peer, count), f"{codec} is decoded")
             seen.append(await peer.codec_of(await peer.stats("inbound-rtp")))
-            await asyncio.sleep(1)
+            await asyncio.sleep(0.5)
         after = await peer.stats("inbound-rtp")
         assert seen == ["video/H264", "video/AV1"]
         assert after["ssrc"] == before["ssrc"]

@@ -14,7 +14,7 @@ from tests.live_call import DrawnTrack, Viewer, call, eventually, in_call, stats
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 LOSS_RATIO = 0.05
-LOSSY_S = 3.0
+LOSSY_S = 2.0
 
 
 class Loss:
