@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from .event_loop import EventLoop
 from .link import Delivered, Link
-from .loss import loss_process
+from .link_setup import open_link
 from .party import Party, agree, party
 from .peer import Peer, PeerParts
 from .playout import ImmediatePlayout
@@ -80,7 +80,12 @@ class _Call:
         self._parties = {
             name: party(scenario, name, tools=tools, loop=self._loop) for name in OTHER
         }
-        self._links = {name: self._link(name) for name in OTHER}
+        self._links = {
+            name: open_link(
+                scenario.links[name + OTHER[name]], sender=name, generator=tools.generator
+            )
+            for name in OTHER
+        }
         self._recorders = {name: self._recorder(self._parties[name]) for name in OTHER}
         self._parts = {name: self._peer_parts(self._parties[name]) for name in OTHER}
         self.peers = {name: self._peer(name) for name in OTHER}
@@ -102,16 +107,6 @@ class _Call:
             recorder=self._recorders[sender],
             parts=self._parts[sender],
             far=self._parts[OTHER[sender]],
-        )
-
-    def _link(self, sender: str) -> Link:
-        settings = self._scenario.links[sender + OTHER[sender]]
-        rng = self._tools.generator(f"link from {sender}")
-        return Link(
-            rate=settings.rate,
-            loss=loss_process(settings.loss, burst=settings.burst, rng=rng),
-            settings=settings.settings,
-            rng=self._tools.generator(f"jitter from {sender}"),
         )
 
     def _recorder(self, sender: Party) -> Recorder:
