@@ -16,7 +16,7 @@ from .errors import LocalError
 from .libaom import find_libaom
 from .libaom_context import SCALE_MODES, AomContext, Control, FrameFlag
 from .slot_book import SLOTS
-from .types import Codec, EncodedFrame, EncodeRequest, Picture
+from .types import FULL_SIZE, Codec, Content, EncodedFrame, EncodeRequest, Picture
 
 Size = tuple[int, int]
 
@@ -63,6 +63,7 @@ class Av1Encoder:
         self._closed = False
         self._sequence: dict[Control, int] = {}
         self._controls: dict[Control, int] = {}
+        self._applied: tuple[str, Content] | None = None
         self._slots: list[Size | None] = [None] * SLOTS
 
     def encode(self, request: EncodeRequest) -> EncodedFrame:
@@ -74,7 +75,8 @@ class Av1Encoder:
         size = coded_size(request.picture, scale=scale)
         flags = self._flags(request, size=size)
         self._apply_controls(context, request)
-        context.set_scale(scale)
+        if scale != FULL_SIZE:
+            context.set_scale(scale)
         names, used = _map_names(request)
         writes = range(SLOTS) if request.key else request.writes
         context.set_references(names=names, used=used, writes=writes)
@@ -119,7 +121,6 @@ class Av1Encoder:
         if self._closed:
             raise LocalError("the encoder is closed")
         size = (request.picture.width, request.picture.height)
-        sequence = sequence_controls(self._preset(request.preset))
         if self._context is not None and not request.key:
             if size != self._size:
                 raise LocalError(
@@ -127,6 +128,7 @@ class Av1Encoder:
                     "a new picture size needs a key frame"
                 )
             return self._context
+        sequence = sequence_controls(self._preset(request.preset))
         if self._context is None or size != self._size or sequence != self._sequence:
             self._reopen(size=size, sequence=sequence)
         assert self._context is not None
@@ -137,7 +139,7 @@ class Av1Encoder:
         if self._context is not None:
             self._context.close()
         self._context, self._size, self._sequence = context, size, sequence
-        self._controls = {}
+        self._controls, self._applied = {}, None
         self._slots = [None] * SLOTS
         for control, value in sequence.items():
             context.set(control, value)
@@ -150,11 +152,13 @@ class Av1Encoder:
         return self._presets[name]
 
     def _apply_controls(self, context: AomContext, request: EncodeRequest) -> None:
+        if self._applied == (request.preset, request.content):
+            return
         wanted = frame_controls(self._preset(request.preset), content=request.content)
         for control, value in wanted.items():
             if self._controls.get(control) != value:
                 context.set(control, value)
-        self._controls = wanted
+        self._controls, self._applied = wanted, (request.preset, request.content)
 
     def _flags(self, request: EncodeRequest, *, size: Size) -> FrameFlag:
         if request.key:

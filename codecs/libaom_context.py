@@ -104,6 +104,7 @@ class AomContext:
         self._image: Any = aom.ffi.new("aom_image_t *")
         self._references: Any = aom.ffi.new("aom_svc_ref_frame_config_t *")
         self._scale: Any = aom.ffi.new("aom_scaling_mode_t *")
+        self._iterator: Any = aom.ffi.new("const void **")
         self._pts = 0
         interface = aom.lib.aom_codec_av1_cx()
         config = self._config(interface, width=width, height=height, threads=threads)
@@ -111,6 +112,7 @@ class AomContext:
         aom.check(status, doing=f"opening for {width}x{height}", context=self._context)
         # Also frees the memory of a context that nobody closed.
         self._destroy = weakref.finalize(self, aom.lib.aom_codec_destroy, self._context)
+        self._describe_image(width=width, height=height)
         self._take_control()
 
     def set(self, control: IntEnum, value: int) -> None:
@@ -118,7 +120,7 @@ class AomContext:
         self._control(control, self._ffi.cast("int", value))
 
     def set_scale(self, scale: Fraction) -> None:
-        """Code the next frame at this fraction of the size: a key of SCALE_MODES."""
+        """Code the next frame, and that one alone, at this fraction of the size: a key of SCALE_MODES."""
         self._scale.h_scaling_mode = self._scale.v_scaling_mode = SCALE_MODES[scale]
         self._control(Control.SCALE_MODE, self._scale)
 
@@ -189,7 +191,8 @@ class AomContext:
 
     def _control(self, control: IntEnum, argument: Any) -> None:
         status = self._aom.lib.aom_codec_control(self._context, int(control), argument)
-        self._check(status, doing=control.name)
+        if status:
+            self._check(status, doing=control.name)
 
     def _check(self, status: int, *, doing: str) -> None:
         self._aom.check(status, doing=doing, context=self._context)
@@ -204,18 +207,22 @@ class AomContext:
         self._check(status, doing="encoding")
         return self._packets()
 
-    def _fill_image(self, planes: tuple[Plane, Plane, Plane]) -> None:
-        image, height, width = self._image, *planes[0].shape
+    def _describe_image(self, *, width: int, height: int) -> None:
+        image = self._image
         image.fmt, image.bit_depth, image.bps = _IMAGE_I420, 8, 12
         image.w = image.d_w = width
         image.h = image.d_h = height
         image.x_chroma_shift = image.y_chroma_shift = 1
+
+    def _fill_image(self, planes: tuple[Plane, Plane, Plane]) -> None:
+        image, cast = self._image, self._ffi.cast
         for index, plane in enumerate(planes):
-            image.planes[index] = self._ffi.cast("unsigned char *", plane.ctypes.data)
+            image.planes[index] = cast("unsigned char *", plane.ctypes.data)
             image.stride[index] = plane.strides[0]
 
     def _packets(self) -> bytes:
-        iterator = self._ffi.new("const void **")
+        iterator = self._iterator
+        iterator[0] = self._ffi.NULL
         parts: list[bytes] = []
         while packet := self._aom.lib.aom_codec_get_cx_data(self._context, iterator):
             if packet.kind == _PACKET_FRAME:
