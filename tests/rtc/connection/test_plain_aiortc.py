@@ -8,8 +8,10 @@ from typing import Any
 
 import av
 import pytest
-from aiortc import RTCPeerConnection, RTCRtpSender
+from aiortc import RTCBundlePolicy, RTCConfiguration, RTCPeerConnection, RTCRtpSender
 from aiortc.contrib.media import MediaBlackhole, MediaRecorder
+
+from codecpilot.rtc.connection import CallPeerConnection
 
 from tests.live_call import (
     ALONE,
@@ -198,3 +200,17 @@ def _viewers(pc: Any) -> list[Viewer]:
 async def _decoded(pc: Any, count: int) -> bool:
     inbound = await stats(pc, "inbound-rtp")
     return inbound is not None and inbound.framesDecoded > count
+
+
+@pytest.mark.parametrize("policy", list(RTCBundlePolicy))
+async def test_every_bundle_policy_carries_all_media(policy: RTCBundlePolicy) -> None:
+    configuration = RTCConfiguration(iceServers=[], bundlePolicy=policy)
+    async with in_call(CallPeerConnection(configuration), RTCPeerConnection(ALONE)) as (a, b):
+        viewer, listener, channels = Viewer(b), Listener(b), []
+        b.on("datachannel", channels.append)
+        a.addTrack(ToneTrack())
+        a.addTrack(DrawnTrack())
+        a.createDataChannel("chat")
+        await negotiate(a, b)
+        await eventually(lambda: viewer.count > 5 and listener.loudest > 1000, "all media arrive")
+        await eventually(lambda: channels, "the data channel opens")
