@@ -131,7 +131,7 @@ class Viewer:
     async def _read(self, track: MediaStreamTrack) -> None:
         try:
             while True:
-                frame = await track.recv()
+                frame: Any = await track.recv()
                 self.count += 1
                 self.frame = frame
                 if self.size != (frame.width, frame.height):
