@@ -17,22 +17,22 @@ CostKey = tuple[Codec, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """Nanoseconds a pixel, on one thread of the device whose factor is 1."""
+    """Nanoseconds a coded pixel, on one thread of the device whose factor is 1."""
 
     encode_ns: float
     decode_ns: float
 
 
-# Measured by `codecpilot doctor` (CPU time at 640x360, the project's scene) on the machine of
-# docs/evaluation.md; H.264 is libx264 superfast and FFmpeg's decoder.
+# Measured by `codecpilot doctor` (CPU time at 640x360, the project's scene) on one core of a two-core
+# x86-64 cloud machine with AVX-512; H.264 is libx264 superfast and FFmpeg's decoder.
 DEFAULT_COSTS: Mapping[CostKey, Cost] = MappingProxyType(
     {
-        (Codec.AV1, "ultralow"): Cost(encode_ns=6.8, decode_ns=1.9),
-        (Codec.AV1, "low"): Cost(encode_ns=10.3, decode_ns=3.0),
-        (Codec.AV1, "default"): Cost(encode_ns=15.0, decode_ns=3.6),
-        (Codec.AV1, "high"): Cost(encode_ns=25.0, decode_ns=3.6),
-        (Codec.AV1, "best"): Cost(encode_ns=60.0, decode_ns=3.6),
-        (Codec.H264, "default"): Cost(encode_ns=9.8, decode_ns=2.6),
+        (Codec.AV1, "ultralow"): Cost(encode_ns=14.2, decode_ns=3.1),
+        (Codec.AV1, "low"): Cost(encode_ns=7.7, decode_ns=1.9),
+        (Codec.AV1, "default"): Cost(encode_ns=8.1, decode_ns=2.3),
+        (Codec.AV1, "high"): Cost(encode_ns=17.4, decode_ns=3.5),
+        (Codec.AV1, "best"): Cost(encode_ns=19.5, decode_ns=2.8),
+        (Codec.H264, "default"): Cost(encode_ns=5.3, decode_ns=1.3),
     }
 )
 
@@ -48,7 +48,7 @@ class DeviceModel:
         self._costs = costs
 
     def encode_us(self, codec: Codec, preset: str, *, pixels: int, now_us: int) -> int:
-        """Time of one try at a frame of this many pixels, begun at now_us."""
+        """Time of one try at a frame of this many coded pixels, begun at now_us."""
         return self._scaled(self._cost(codec, preset).encode_ns * pixels, now_us)
 
     def decode_us(self, codec: Codec, preset: str, *, pixels: int, now_us: int) -> int:

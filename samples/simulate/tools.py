@@ -6,10 +6,12 @@ import json
 import random
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from ...codecs.av1_presets import PRESETS
 from ...codecs.errors import LocalError
 from ...codecs.factory import open_decoder, open_encoder
-from ...codecs.types import Codec
+from ...codecs.types import FULL_SIZE, Codec
 from ...rtc.connection.remb import RembSource
 from ...rtc.simulation.device import DEFAULT_COSTS, Cost, CostKey
 from ...rtc.simulation.scenario import Scenario
@@ -39,15 +41,23 @@ def read_costs(path: Path) -> dict[CostKey, Cost]:
     try:
         speeds = json.loads(path.read_text(encoding="utf-8"))["speeds"]
         smallest = min(speed["width"] * speed["height"] for speed in speeds)
-        return {
-            (Codec(speed["codec"]), str(speed["preset"])): Cost(
-                encode_ns=float(speed["encode_ms"]) * 1e6 / smallest,
-                decode_ns=float(speed["decode_ms"]) * 1e6 / smallest,
-            )
+        return dict(
+            _cost(speed, pixels=smallest)
             for speed in speeds
             if speed["width"] * speed["height"] == smallest
-        }
+        )
     except OSError as error:
         raise LocalError(f"--costs {path}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError) as error:
         raise LocalError(f"--costs {path} is not what codecpilot doctor --json writes") from error
+
+
+def _cost(speed: Mapping[str, Any], *, pixels: int) -> tuple[CostKey, Cost]:
+    """doctor tells of whole pictures; a preset may code them smaller."""
+    codec, preset = Codec(speed["codec"]), str(speed["preset"])
+    scale = PRESETS[preset].largest_scale if codec is Codec.AV1 else FULL_SIZE
+    coded = float(pixels * scale * scale)
+    return (codec, preset), Cost(
+        encode_ns=float(speed["encode_ms"]) * 1e6 / coded,
+        decode_ns=float(speed["decode_ms"]) * 1e6 / coded,
+    )
