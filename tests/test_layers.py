@@ -31,7 +31,10 @@ def imported(path: Path) -> set[str]:
     """Absolute names of what a module imports; our own begin with `codecpilot.`."""
     package = ["codecpilot", *path.relative_to(ROOT).parent.parts]
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    tree = ast.parse(path.read_text())
+    # What the type checker alone reads is not imported.
+    tree.body = [node for node in tree.body if not _for_types(node)]
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -39,6 +42,10 @@ def imported(path: Path) -> set[str]:
             module = ".".join([*base, *filter(None, [node.module])])
             names |= {f"{module}.{alias.name}" for alias in node.names}
     return names
+
+
+def _for_types(node: ast.stmt) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
 
 
 def tops(path: Path) -> set[str]:

@@ -178,6 +178,8 @@ async def test_damaged_copies_of_real_datagrams_do_not_end_the_call(running: Cal
             await running.receiving._handle_rtcp_data(bytes(damaged))
         else:
             await _feed_rtp(running.receiving, bytes(damaged))
+    # A receiver report that announces a block and ends before it.
+    await running.receiving._handle_rtcp_data(b"\x81\xc9\x00\x07" + bytes(4))
     await running.goes_on()
     assert (await stats(running.b, "inbound-rtp")).malformedRtcp > 0
 

@@ -26,7 +26,7 @@ COMMAND = [
     "-c",
     "from codecpilot.samples.cli import main; raise SystemExit(main())",
 ]
-SMALL = ["--size", "320x180", "--preset", "ultralow"]
+SMALL = ["--size", "320x180", "--preset", "low"]
 FIELDS = {"from", "to", "codec", "width", "height", "captured", "encoded", "decoded", "shown"} | {
     *("freeze_count", "freeze_s", "kbps"),
     *("latency_ms", "av_offset_ms", "encode_ms", "decode_ms"),

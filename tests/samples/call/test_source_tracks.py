@@ -77,7 +77,9 @@ async def test_the_scene_comes_in_the_asked_size_with_even_timestamps_and_a_tone
     assert all(frame.pts % 3000 == 0 for frame in pictures)
     assert [frame.pts for frame in pictures] == sorted({frame.pts for frame in pictures})
     assert {frame.time_base for frame in pictures} == {Fraction(1, 90_000)}
-    assert [frame.pts for frame in sounds] == [0, 960, 1920]
+    # Ticks that a busy machine misses leave gaps of whole blocks.
+    assert all(frame.pts % 960 == 0 for frame in sounds)
+    assert [frame.pts for frame in sounds] == sorted({frame.pts for frame in sounds})
     assert due == sorted(due)
     assert len(due) >= 4
 
