@@ -9,7 +9,7 @@ from collections.abc import Generator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from ...codecs.errors import LocalError
+from ...codecs.errors import CodecpilotError, LocalError
 from ...codecs.vmaf import MIN_SIDE_PX as VMAF_MIN_SIDE_PX
 from .clips import Clip, inspect_clips, pictures_of_run
 from .codec_specs import CodecSpec
@@ -85,9 +85,13 @@ def _evaluate(request: Request, board: Board) -> int:
         clips = inspect_clips(request.clips, options=request.read)
     _check_sizes(clips, request)
     evaluation = _run_all(request, plan_jobs(request, clips), board)
-    text = json.dumps(results_json(evaluation), indent=1)
-    (request.out / "results.json").write_text(text + "\n", encoding="utf-8")
-    board.conclude(evaluation, write_report(evaluation))
+    try:
+        text = json.dumps(results_json(evaluation), indent=1)
+        (request.out / "results.json").write_text(text + "\n", encoding="utf-8")
+        report = write_report(evaluation)
+    except OSError as error:
+        raise CodecpilotError(f"the results cannot be written: {error}") from error
+    board.conclude(evaluation, report)
     return EXIT_RUN_FAILED if evaluation.failures else 0
 
 
@@ -97,18 +101,28 @@ def _run_all(request: Request, jobs: Sequence[Job], board: Board) -> Evaluation:
     with closing(_outcomes(request, jobs, board)) as outcomes:
         board.begin(jobs)
         for index, outcome in outcomes:
-            job = jobs[index]
-            if isinstance(outcome, RunFailure):
-                failures[index] = Failed(job=job, reason=outcome.reason)
-                board.failed(index, outcome.reason)
+            result = _kept(request.out, jobs[index], outcome)
+            if isinstance(result, Failed):
+                failures[index] = result
+                board.failed(index, result.reason)
             else:
-                finished[index] = write_run(request.out, job, outcome)
-                board.finished(index, finished[index])
+                finished[index] = result
+                board.finished(index, result)
     return Evaluation(
         request=request,
         runs=tuple(finished[index] for index in sorted(finished)),
         failures=tuple(failures[index] for index in sorted(failures)),
     )
+
+
+def _kept(out: Path, job: Job, outcome: Outcome) -> FinishedRun | Failed:
+    """The run with its files written; a full disk fails it like anything else."""
+    if isinstance(outcome, RunFailure):
+        return Failed(job=job, reason=outcome.reason)
+    try:
+        return write_run(out, job, outcome)
+    except OSError as error:
+        return Failed(job=job, reason=f"its files cannot be written: {error}")
 
 
 def _outcomes(

@@ -105,7 +105,7 @@ def _against(evaluation: Evaluation, anchor: CodecSpec, codecs: Sequence[CodecSp
     )
     table = (
         f"<table><caption>against {escape(anchor.label)}</caption>"
-        f"<tr><th>codec</th>{head}<th>CPU</th></tr>{rows}</table>"
+        f"<thead><tr><th>codec</th>{head}<th>CPU</th></tr></thead>{rows}</table>"
     )
     chart = _trade_off(means, ratios, anchor, codecs, metrics[0])
     return f'<div class="pair"><div class="wide">{table}</div>{chart}</div>'
@@ -170,7 +170,7 @@ def _details(evaluation: Evaluation) -> str:
     return (
         "<section><h2>BD-rates, clip by clip</h2><p>Overlap is the part of both curves’ quality "
         "range that both reach; below 75 % a mean over it says little.</p>"
-        f'<div class="wide"><table>{head}{rows}</table></div>{missing}</section>'
+        f'<div class="wide"><table><thead>{head}</thead>{rows}</table></div>{missing}</section>'
     )
 
 

@@ -53,7 +53,7 @@ def segments_table(runs: Sequence[FinishedRun], codecs: Sequence[CodecSpec]) -> 
     )
     return (
         "<h3>Sent of the target, from 0.5 s after each step</h3>"
-        f'<div class="wide"><table><tr><th>codec</th>{head}</tr>{rows}</table></div>'
+        f'<div class="wide"><table><thead><tr><th>codec</th>{head}</tr></thead>{rows}</table></div>'
     )
 
 

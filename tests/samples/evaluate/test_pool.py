@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from codecpilot.samples.evaluate import evaluation
 from codecpilot.samples.evaluate.clips import ReadOptions, inspect_clips
 from codecpilot.samples.evaluate.codec_specs import parse_codec
 from codecpilot.samples.evaluate.job import Job, Outcome, RunFailure, RunOutput
-from codecpilot.samples.evaluate.pool import run_in_processes
+from codecpilot.samples.evaluate.pool import Progress, run_in_processes
 from codecpilot.samples.evaluate.rates import constant
 from codecpilot.samples.evaluate.run import run_job
 
@@ -51,6 +51,12 @@ def die_at_66(job: Job, report: Callable[[float], None]) -> Outcome:
     if job.rates == constant(67):
         os._exit(7)
     return run_job(job, report)
+
+
+def run_here(
+    todo: Sequence[Job], *, workers: int, progress: Progress
+) -> Generator[tuple[int, Outcome], None, None]:
+    yield from ((index, run_job(job)) for index, job in enumerate(todo))
 
 
 def test_a_worker_that_dies_fails_its_own_run_with_the_reason(tmp_path: Path) -> None:
@@ -91,6 +97,20 @@ def test_the_command_goes_on_after_a_failed_run_and_returns_1(
     }
     assert "killed by SIGKILL" in (out / "report.html").read_text()
     assert "killed by SIGKILL" in capsys.readouterr().err
+
+
+def test_files_that_cannot_be_written_fail_their_run_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clip, out = write_y4m(tmp_path / "clip.y4m", 6), tmp_path / "out"
+    monkeypatch.setattr(evaluation, "run_in_processes", run_here)
+    (out / "runs/clip.y4m/h264-ultrafast").mkdir(parents=True)
+    (out / "runs/clip.y4m/h264-ultrafast/66kbps").write_text("in the way")
+    options = "--codecs h264:ultrafast --bitrates 50,66 --metrics psnr"
+    assert main(["evaluate", str(clip), *options.split(), "--out", str(out)]) == 1
+    results = json.loads((out / "results.json").read_text())
+    assert [run["target_kbps"] for run in results["runs"]] == [50]
+    assert "its files cannot be written" in results["failures"][0]["reason"]
 
 
 def test_a_run_that_cannot_be_done_is_a_failure_not_an_exception(tmp_path: Path) -> None:
