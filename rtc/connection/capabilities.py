@@ -18,7 +18,7 @@ from aiortc.rtcrtpparameters import (
 
 from ...codecs.types import Codec
 from ..messages import NegotiatedCodec
-from ..rtp.extensions import ABS_CAPTURE_TIME, DEPENDENCY_DESCRIPTOR
+from ..rtp.extensions import ABS_CAPTURE_TIME, DEPENDENCY_DESCRIPTOR, ExtensionMap
 
 # Free in aiortc's table, which ends at 102; an answer takes the offer's numbers.
 AV1_PAYLOAD_TYPE = 103
@@ -129,6 +129,14 @@ def negotiated_codecs(codecs: Sequence[RTCRtpCodecParameters]) -> tuple[Negotiat
         )
         for c in codecs
         if is_ours(c) and c.payloadType is not None
+    )
+
+
+def negotiated_extensions(extensions: Sequence[RTCRtpHeaderExtensionParameters]) -> ExtensionMap:
+    """The agreed header extensions; an id out of range or given twice by the remote counts for none."""
+    ids = [e.id for e in extensions]
+    return ExtensionMap(
+        {e.uri: e.id for e in extensions if 1 <= e.id <= 255 and ids.count(e.id) == 1}
     )
 
 

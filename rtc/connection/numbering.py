@@ -47,7 +47,7 @@ def follow_extension_ids(
 
     What finds no id that is free is left out.
     """
-    ids: dict[str, int | None] = {e.uri: e.id for e in remote}
+    ids: dict[str, int | None] = {e.uri: e.id for e in remote if 1 <= e.id <= 255}
     taken = set(ids.values())
     ours = [e for table in tables.values() for e in table]
     spare = (i for i in EXTENSION_IDS if i not in taken and i not in {e.id for e in ours})

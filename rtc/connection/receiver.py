@@ -14,10 +14,9 @@ from aiortc.rtp import AnyRtcpPacket, RtcpSrPacket
 from aiortc.stats import RTCStatsReport
 
 from ..receiver import ReceiverCore, ReceiverSettings
-from ..rtp.extensions import ExtensionMap
 from ..rtp.rtcp import Bye, RtcpMessage
 from .audio_times import AudioTimes
-from .capabilities import negotiated_codecs, video_capabilities
+from .capabilities import negotiated_codecs, negotiated_extensions, video_capabilities
 from .clock import now_us
 from .endpoint import CoreEndpoint
 from .receiver_driver import ReceiverDriver
@@ -37,6 +36,8 @@ class CallRtpReceiver(RTCRtpReceiver, CoreEndpoint):
         self._emit: EventSink = lambda name, value: None
         self._rtt_us: Callable[[], int | None] = lambda: None
         self._driver: ReceiverDriver | None = None
+        # Whichever implementation starts the stream keeps it.
+        self._is_stock = False
         self._rtcp_ssrc = 0
         self._audio_times: AudioTimes | None = None
 
@@ -59,15 +60,20 @@ class CallRtpReceiver(RTCRtpReceiver, CoreEndpoint):
         """Start receiving what was negotiated; a later call only follows to another source."""
         codecs = negotiated_codecs(parameters.codecs)
         ssrc = parameters.encodings[0].ssrc if parameters.encodings else None
-        if self._kind != "video" or not codecs:
+        if self._driver is not None:
+            if ssrc is not None and ssrc != self._driver.core.remote_ssrc:
+                self.transport._register_rtp_receiver(self, parameters)
+                self._driver.core.set_source(ssrc)
+        elif self._kind != "video" or not codecs or self._is_stock:
+            self._is_stock = True
             if self._audio_times is None and parameters.codecs:
                 self._audio_times = AudioTimes(clock_rate=parameters.codecs[0].clockRate)
             await super().receive(parameters)
-        elif self._driver is None:
+        else:
             settings = ReceiverSettings(
                 ssrc=self._rtcp_ssrc,
                 codecs=codecs,
-                extensions=ExtensionMap({e.uri: e.id for e in parameters.headerExtensions}),
+                extensions=negotiated_extensions(parameters.headerExtensions),
                 remote_ssrc=ssrc,
             )
             self._driver = ReceiverDriver(
@@ -79,9 +85,6 @@ class CallRtpReceiver(RTCRtpReceiver, CoreEndpoint):
             )
             self.transport._register_rtp_receiver(self, parameters)
             self.runs_core = True
-        elif ssrc is not None and ssrc != self._driver.core.remote_ssrc:
-            self.transport._register_rtp_receiver(self, parameters)
-            self._driver.core.set_source(ssrc)
 
     async def stop(self) -> None:
         """Stop for good; the track ends."""

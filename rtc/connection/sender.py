@@ -24,10 +24,9 @@ from ..drain import drain_sender
 from ..encode_loop import Skipped
 from ..encoder_session import EncodeJob, EncoderSession
 from ..outgoing_stream import StreamIdentity
-from ..rtp.extensions import ExtensionMap
 from ..rtp.rtcp import RtcpMessage
 from ..sender import SenderCore, SenderSettings
-from .capabilities import negotiated_codecs, video_capabilities
+from .capabilities import negotiated_codecs, negotiated_extensions, video_capabilities
 from .capture_times import CaptureTimes
 from .clock import now_us, wall_offset_us
 from .endpoint import CoreEndpoint
@@ -51,6 +50,8 @@ class CallRtpSender(RTCRtpSender, CoreEndpoint):
         self._settings = CallSettings()
         self._emit: EventSink = lambda name, value: None
         self._driver: _SenderDriver | None = None
+        # Whichever implementation starts the stream keeps it.
+        self._is_stock = False
 
     @classmethod
     def getCapabilities(cls, kind: str) -> RTCRtpCapabilities:
@@ -69,22 +70,23 @@ class CallRtpSender(RTCRtpSender, CoreEndpoint):
     async def send(self, parameters: RTCRtpSendParameters) -> None:
         """Start sending with what was negotiated; a later call only leaves a codec given up since."""
         codecs = negotiated_codecs(parameters.codecs)
-        if self.kind != "video" or not codecs:
+        if self._driver is not None:
+            self._driver.keep_to({c.codec for c in codecs})
+        elif self.kind != "video" or not codecs or self._is_stock:
+            self._is_stock = True
             await super().send(parameters)
-        elif self._driver is None:
+        else:
             settings = SenderSettings(
                 identity=self._identity(parameters.muxId),
                 cname=parameters.rtcp.cname or "",
                 codecs=codecs,
-                extensions=ExtensionMap({e.uri: e.id for e in parameters.headerExtensions}),
+                extensions=negotiated_extensions(parameters.headerExtensions),
                 target_bps=self._settings.target_bps,
                 preset=self._settings.preset,
             )
             self.transport._register_rtp_sender(self, parameters)
             self._driver = _SenderDriver(self, settings, self._settings, self._emit)
             self.runs_core = True
-        else:
-            self._driver.keep_to({c.codec for c in codecs})
 
     async def stop(self) -> None:
         """Stop for good."""

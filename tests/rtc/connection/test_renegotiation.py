@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Any
 
 import pytest
@@ -119,3 +120,32 @@ async def test_a_later_round_may_name_another_source() -> None:
         seen = viewer.count
         sender.core.request_key()
         await eventually(lambda: viewer.count > seen + 5, "pictures go on")
+
+
+async def test_a_stream_that_began_with_aiortcs_own_codec_keeps_it() -> None:
+    async with in_call(call(), call()) as (a, b):
+        viewer = Viewer(b)
+        vp8 = [c for c in video_capabilities().codecs if c.mimeType == "video/VP8"]
+        transceiver = a.addTransceiver(DrawnTrack())
+        transceiver.setCodecPreferences(vp8)
+        await negotiate(a, b)
+        await eventually(lambda: viewer.count > 5, "pictures arrive")
+        transceiver.setCodecPreferences([*vp8, video_capabilities().codecs[0]])
+        await negotiate(a, b)
+        seen = viewer.count
+        await eventually(lambda: viewer.count > seen + 10, "pictures go on")
+        assert transceiver.sender.core is None
+        assert b.getReceivers()[0].core is None
+
+
+async def test_an_offer_that_gives_extensions_one_id_is_answered_without_them() -> None:
+    async with in_call(call(), call()) as (a, b):
+        viewer = Viewer(b)
+        a.addTrack(DrawnTrack())
+        await a.setLocalDescription(await a.createOffer())
+        sdp = re.sub(r"a=extmap:[35] ", "a=extmap:4 ", a.localDescription.sdp)
+        await b.setRemoteDescription(RTCSessionDescription(sdp=sdp, type="offer"))
+        await b.setLocalDescription(await b.createAnswer())
+        await a.setRemoteDescription(b.localDescription)
+        await eventually(lambda: viewer.count > 5, "pictures arrive")
+        assert set(b.getReceivers()[0].core.settings.extensions.ids.values()) == {1}
