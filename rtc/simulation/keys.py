@@ -144,7 +144,7 @@ PEER_KEYS: Mapping[str, Key] = MappingProxyType(
         "target_kbps": Key(
             None,
             whole(-(-MIN_TARGET_BPS // 1000), MAX_TARGET_KBPS),
-            "video rate at most (default: by the size)",
+            "video rate at most (default: by the size; aiortc heeds none)",
         ),
         "descriptor": Key(True, flag, "whether AV1 carries the dependency descriptor"),
         "device": Key("1", steps(0.01, MAX_FACTOR), "times slower than the costs say, over time"),

@@ -10,6 +10,7 @@ from ...ratecontrol.frame_controller import FrameController
 from ..encoder_session import EncoderSession
 from ..messages import NegotiatedCodec
 from ..outgoing_stream import StreamIdentity
+from ..playout.playout import Playout
 from ..receiver import ReceiverCore, ReceiverSettings
 from ..rtp.extensions import (
     ABS_CAPTURE_TIME,
@@ -24,6 +25,7 @@ from .clock import PeerClock
 from .device import DeviceModel, TimedEncoder
 from .ends import CoreReceiver, CoreSender, ReceivingEnd, SendingEnd
 from .event_loop import EventLoop
+from .playout import ImmediatePlayout, PlayoutStage
 from .scenario import PeerScenario, Scenario
 from .stock_receiver import StockReceiver
 from .stock_sender import StockSender, StockSettings
@@ -113,6 +115,10 @@ class Party:
         if self.scenario.stack == STOCK:
             return self.tools.open_stock_decoder()
         return self.tools.open_decoder(codec)
+
+    def playout(self) -> PlayoutStage:
+        """Where decoded pictures wait: nowhere in stock aiortc."""
+        return ImmediatePlayout() if self.scenario.stack == STOCK else Playout()
 
     def _stock_sender(self, agreement: Agreement) -> SendingEnd:
         return StockSender(

@@ -13,6 +13,7 @@ from ...codecs.errors import RemoteError
 from ...codecs.types import Codec, Picture, VideoDecoder
 from ..encoder_session import EncodeJob
 from ..messages import ReceivedFrame
+from ..playout.playout import DecodedPicture
 from ..rtp.packet import is_rtcp
 from ..rtp.rtcp import salvage_rtcp
 from .audio import AudioStream
@@ -20,7 +21,7 @@ from .clock import PeerClock
 from .device import DeviceModel
 from .ends import ReceivingEnd, SendingEnd
 from .event_loop import EventLoop, Wake
-from .playout import DecodedPicture, Playout
+from .playout import PlayoutStage
 from .recorder import Recorder
 
 Send = Callable[[bytes], None]
@@ -37,7 +38,7 @@ class PeerParts:
     device: DeviceModel
     sender: SendingEnd
     receiver: ReceivingEnd
-    playout: Playout
+    playout: PlayoutStage
     audio: AudioStream | None
     open_decoder: Callable[[Codec], VideoDecoder]
     remote_preset: str

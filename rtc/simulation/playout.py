@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
-from ...codecs.types import Picture
-from ..messages import ReceivedFrame
+from ..playout.playout import DecodedPicture
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class DecodedPicture:
-    """A picture that left the decoder, and the frame it came from. Times are the receiver's clock."""
-
-    picture: Picture
-    frame: ReceivedFrame
-    decoded_us: int
-
-
-class Playout(Protocol):
+class PlayoutStage(Protocol):
     """Decides when a decoded picture is shown, or that it is not."""
 
     def insert(self, decoded: DecodedPicture, *, now_us: int) -> None:
@@ -41,13 +30,13 @@ class ImmediatePlayout:
         self._due: list[DecodedPicture] = []
 
     def insert(self, decoded: DecodedPicture, *, now_us: int) -> None:
-        """See Playout."""
+        """See PlayoutStage."""
         self._due.append(decoded)
 
     def poll(self, *, now_us: int) -> DecodedPicture | None:
-        """See Playout."""
+        """See PlayoutStage."""
         return self._due.pop(0) if self._due else None
 
     def poll_timeout(self) -> int | None:
-        """See Playout."""
+        """See PlayoutStage."""
         return None

@@ -47,7 +47,11 @@ class Recorder:
         self._first_timestamp = first_timestamp
         self._wire = wire
         self._vbv: VbvBuffer | None = None
+        self.fec_recovered = 0
+        """Packets that were lost, not repeated in time, and yet part of a whole frame."""
         self._by_timestamp: dict[int, FrameRecord] = {}
+        self._lost_packets: dict[int, list[int]] = {}
+        self._repeated_us: dict[int, int] = {}
         self._lost: tuple[int, int] | None = None
 
     def captured(self, picture: Picture, *, now_us: int) -> None:
@@ -118,6 +122,7 @@ class Recorder:
         """A whole frame went to the decoder."""
         record = self._record_of(frame)
         record.received_us = now_us
+        self._count_recovered(record, now_us=now_us)
         self.bitstream.append((record, frame))
 
     def decoded(self, frame: ReceivedFrame, *, failed: bool, now_us: int) -> None:
@@ -157,13 +162,25 @@ class Recorder:
         if frame is None:
             return
         packet.frame_index = frame.index
+        assert packet.sequence is not None
         if packet.kind is PacketKind.RTX:
+            if packet.arrival_us is not None:
+                earlier_us = self._repeated_us.get(packet.sequence, packet.arrival_us)
+                self._repeated_us[packet.sequence] = min(earlier_us, packet.arrival_us)
             return
         frame.packets += 1
         if packet.fate:
             frame.packets_lost += 1
+            self._lost_packets.setdefault(frame.index, []).append(packet.sequence)
+            self._repeated_us.pop(packet.sequence, None)
             if self._lost is None:
                 self._lost = (frame.index, packet.sent_us)
+
+    def _count_recovered(self, frame: FrameRecord, *, now_us: int) -> None:
+        lost = self._lost_packets.pop(frame.index, [])
+        if self.payload_bytes[PacketKind.FEC]:
+            late_us = now_us + 1
+            self.fec_recovered += sum(self._repeated_us.get(n, late_us) > now_us for n in lost)
 
     def _record_of(self, frame: ReceivedFrame) -> FrameRecord:
         return self._by_timestamp[frame.rtp_timestamp & TIMESTAMP_MASK]

@@ -57,7 +57,11 @@ class FrameRecord:
 
 @dataclass(slots=True, kw_only=True)
 class PacketRecord:
-    """One datagram offered to a link. size_bytes is on the wire; fate is "" for one that arrives."""
+    """One datagram offered to a link; size_bytes is on the wire.
+
+    sequence is the media packet's, for RTX that of the packet it repeats. fate is "" for one that
+    arrives.
+    """
 
     direction: str
     sent_us: int

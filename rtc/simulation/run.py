@@ -10,7 +10,6 @@ from .link import Delivered, Link
 from .link_setup import open_link
 from .party import Party, agree, party
 from .peer import Peer, PeerParts
-from .playout import ImmediatePlayout
 from .recorder import Recorder
 from .records import EventLog
 from .scenario import Scenario
@@ -131,7 +130,7 @@ class _Call:
             device=mine.device,
             sender=mine.sender(self._agreement),
             receiver=mine.receiver(self._agreement, remote=other),
-            playout=ImmediatePlayout(),
+            playout=mine.playout(),
             audio=mine.audio,
             open_decoder=mine.open_decoder,
             remote_preset=other.scenario.preset,

@@ -39,7 +39,7 @@ def direction_figures(direction: Direction, *, duration_us: int) -> Figures:
         "ltrp_frames": sum(frame.ltrp for frame in sent),
         "retransmitted_bytes": recorder.payload_bytes[PacketKind.RTX],
         "fec_bytes": recorder.payload_bytes[PacketKind.FEC],
-        "fec_recovered": 0,
+        "fec_recovered": recorder.fec_recovered,
         "psnr_y_shown": round(sum(scores) / len(scores), 3) if scores else None,
         "vmaf_shown": None,
         "codec_switches": recorder.decisions.codec_switches,

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..messages import NegotiatedCodec
-from ..rtp.packet import HEADER_BYTES, is_rtcp
+from ..rtp.packet import HEADER_BYTES, RTX_HEADER_BYTES, is_rtcp
 from .link import WIRE_OVERHEAD_BYTES
 from .records import PacketKind
 
@@ -22,7 +22,7 @@ _FIXED = struct.Struct("!xBHI")
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """A packet's kind, its sequence number and its RTP timestamp; 0 and 0 for RTCP."""
+    """A packet's kind, sequence number (RTX: of what it repeats) and RTP timestamp; 0 for RTCP."""
 
     kind: PacketKind
     sequence: int
@@ -46,7 +46,10 @@ class Wire:
             return Description(PacketKind.RTCP, 0, 0, 0)
         second, sequence, timestamp = _FIXED.unpack_from(data)
         kind = self._kinds.get(second & 0x7F, PacketKind.FEC)
-        return Description(kind, sequence, timestamp, len(data) - _header_bytes(data))
+        start = _header_bytes(data)
+        if kind is PacketKind.RTX and len(data) >= start + RTX_HEADER_BYTES:
+            sequence = int.from_bytes(data[start : start + RTX_HEADER_BYTES], "big")
+        return Description(kind, sequence, timestamp, len(data) - start)
 
 
 def wire_bytes(data: bytes) -> int:

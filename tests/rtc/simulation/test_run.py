@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from codecpilot.codecs.types import Codec, Picture
+from codecpilot.rtc.simulation.device import Cost
 from codecpilot.rtc.simulation.records import PacketKind
 from codecpilot.rtc.simulation.run import Run, simulate
 from codecpilot.rtc.simulation.scenario import scenario
@@ -51,6 +52,7 @@ def run(seconds: float = 3, **values: object) -> Run:
         pictures=pictures,
         estimator=lambda ssrc, extensions: None,
         generator=lambda name: random.Random(f"{checked.seed} {name}"),
+        costs={(codec, "default"): Cost(encode_ns=15.0, decode_ns=3.6) for codec in Codec},
     )
     return simulate(checked, tools)
 
