@@ -124,7 +124,7 @@ class ReceiverCore:
     ) -> DecodedFrame | None:
         """Take the decoder's answer to the frame it was given last.
 
-        picture is None when the frame shows none or failed; the result describes a shown picture.
+        picture is None when the frame shows none or failed; the result describes its picture.
         """
         frame, self._decoding = self._decoding, None
         if frame is None or self._is_abandoned:
@@ -140,7 +140,9 @@ class ReceiverCore:
         self._note_waiting(now_us)
         if picture is None:
             return None
-        self._count_shown(frame, picture, now_us)
+        self.counters.framesDecoded += 1
+        self.counters.keyFramesDecoded += frame.key
+        self.counters.frameWidth, self.counters.frameHeight = picture.width, picture.height
         return DecodedFrame(
             frame_id=frame.frame_id,
             codec=frame.codec,
@@ -151,6 +153,15 @@ class ReceiverCore:
             capture_wall_us=frame.capture_wall_us,
             decoded_us=now_us,
         )
+
+    def handle_shown(self, *, now_us: int, skipped: int = 0) -> None:
+        """Note that a picture is shown, and how many decoded ones before it were not."""
+        counters = self.counters
+        self.freezes.shown(now_us)
+        counters.framesDropped += skipped
+        counters.totalInterFrameDelayUs = self.freezes.shown_us
+        counters.freezeCount = self.freezes.count
+        counters.totalFreezesDurationUs = self.freezes.total_us
 
     def poll_rtcp(self, *, now_us: int) -> list[bytes]:
         """RTCP packets that are due."""
@@ -281,16 +292,6 @@ class ReceiverCore:
             return
         if len(self._order) or len(self._buffer) or self._nacks.missing:
             self._key_requests.blocked(now_us=now_us)
-
-    def _count_shown(self, frame: ReceivedFrame, picture: Picture, now_us: int) -> None:
-        counters = self.counters
-        counters.framesDecoded += 1
-        counters.keyFramesDecoded += frame.key
-        counters.frameWidth, counters.frameHeight = picture.width, picture.height
-        self.freezes.shown(now_us)
-        counters.totalInterFrameDelayUs = self.freezes.shown_us
-        counters.freezeCount = self.freezes.count
-        counters.totalFreezesDurationUs = self.freezes.total_us
 
     def _report_time(self, now_us: int) -> int:
         # RFC 3550 6.2: the interval varies over half to one and a half times its mean.

@@ -18,6 +18,7 @@ from ...codecs.pictures import frame_from_picture
 from ...codecs.types import Codec, Picture, VideoDecoder
 from ..drain import drain_receiver
 from ..messages import ReceivedFrame
+from ..playout.playout import DecodedPicture, Playout
 from ..receiver import ReceiverCore
 from ..rtp.packet import parse_rtp
 from .clock import now_us
@@ -63,6 +64,7 @@ class ReceiverDriver(Pump):
         self._remb_packet: bytes | None = None
         self._decoders: dict[Codec, VideoDecoder] = {}
         self._decoding: Codec | None = None
+        self._playout = Playout()
         self._first_timestamp: int | None = None
         self._capture_times: OrderedDict[int, int] = OrderedDict()
         super().__init__(name="video-decoder")
@@ -96,12 +98,13 @@ class ReceiverDriver(Pump):
             future = self._loop.run_in_executor(self._worker, self._decode, frame)
             future.add_done_callback(lambda done: self._decode_done(frame, done))
             self._emit("framereceived", frame)
+        self._show_due()
         for data in output.rtcp:
             await self._send(data)
         if self._remb_packet is not None:
             data, self._remb_packet = self._remb_packet, None
             await self._send(data)
-        return output.wake_us
+        return min((t for t in (output.wake_us, self._playout.poll_timeout()) if t), default=None)
 
     def close_codec(self) -> None:
         """Free the decoders."""
@@ -151,13 +154,24 @@ class ReceiverDriver(Pump):
             result = _Decoded(picture=None, failed=True, decode_us=0)
         else:
             result = done.result()
-        shown = self.core.handle_decoded(
-            result.picture, failed=result.failed, decode_us=result.decode_us, now_us=now_us()
+        time_us = now_us()
+        decoded = self.core.handle_decoded(
+            result.picture, failed=result.failed, decode_us=result.decode_us, now_us=time_us
         )
-        if shown is not None and result.picture is not None:
-            self._show(frame, result.picture)
-            self._emit("framedecoded", shown)
+        if decoded is not None and result.picture is not None:
+            picture = DecodedPicture(picture=result.picture, frame=frame, decoded_us=time_us)
+            self._playout.insert(picture, now_us=time_us)
+            self._show_due()
+            self._emit("framedecoded", decoded)
         self.wake()
+
+    def _show_due(self) -> None:
+        time_us = now_us()
+        skipped = self._playout.skipped
+        due = self._playout.poll(now_us=time_us)
+        if due is not None:
+            self.core.handle_shown(now_us=time_us, skipped=self._playout.skipped - skipped)
+            self._show(due.frame, due.picture)
 
     def _show(self, frame: ReceivedFrame, picture: Picture) -> None:
         if self._first_timestamp is None:

@@ -20,7 +20,6 @@ class DecodedPicture:
 
     picture: Picture
     frame: ReceivedFrame
-    decode_us: int
     decoded_us: int
 
 

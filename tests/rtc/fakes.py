@@ -239,6 +239,7 @@ class Pair:
         )
         if result is not None:
             self.shown.append(result)
+            self.receiver.handle_shown(now_us=self.now_us)
 
     def _to_receiver(self, data: bytes) -> None:
         if 200 <= data[1] <= 207:
