@@ -14,6 +14,10 @@ CLEAN = {
     "plis": (0, 0),
     "psnr_y": (37, 45),
 }
+# What a loss or a full queue leaves behind for a moment: the last of it, and a slower playout, which
+# gives back 20 ms a second.
+CALM = CLEAN | {"stalls_s": (0, 0.3), "lost": (0, 3), "nacks": (0, 5), "psnr_y": (35, 45)}
+AFTER = (44, 330)
 
 
 def test_a_steady_link_shows_every_picture_soon_and_alike():
@@ -49,7 +53,7 @@ def test_a_rate_that_falls_below_the_video_and_returns():
         ),
         Step(
             4,
-            follows | {"kbps": (100, 215), "late_ms_p50": (44, 70), "stalls_s": (0, 0)},
+            follows | {"kbps": (100, 215), "late_ms_p50": AFTER, "stalls_s": (0, 0)},
             {"rate": 500},
         ),
     ]
@@ -68,11 +72,11 @@ def test_bursts_of_loss_are_repaired_without_key_frames():
                 "shown": (130, 150),
                 "key_frames": (0, 1),
                 "stalls_s": (0, 2),
-                "late_ms_p50": (44, 75),
+                "late_ms_p50": AFTER,
             },
             {"ab.loss": 0.1},
         ),
-        Step(2, CLEAN | {"shown": (57, 60)}, {"ab.loss": 0}),
+        Step(2, CALM | {"shown": (50, 60)}, {"ab.loss": 0}),
     ]
     check_steps(run_steps(steps, burst=4), steps)
 
@@ -82,7 +86,7 @@ def test_an_outage_of_three_seconds_ends_within_two():
         Step(2, CLEAN, {"rate": 500}),
         Step(3, {"shown": (0, 90), "stalls_s": (2.6, 3)}, {"rate": 0}),
         Step(2, {"stalls_s": (0, 2), "shown": (0, 60)}, {"rate": 500}),
-        Step(3, {"stalls_s": (0, 0), "shown": (86, 90), "psnr_y": (36, 45)}, {"rate": 500}),
+        Step(3, {"stalls_s": (0, 0.3), "shown": (70, 90), "psnr_y": (35, 45)}, {"rate": 500}),
     ]
     run = run_steps(steps)
     check_steps(run, steps)
@@ -132,7 +136,7 @@ def test_a_device_too_slow_to_encode_leaves_pictures_out_and_recovers():
             {"sent": (40, 62), "shown": (40, 62), "stalls_s": (0, 0), "late_ms_p50": (90, 180)},
             {"a.device": 60},
         ),
-        Step(2, CLEAN | {"sent": (57, 60), "late_ms_p50": (44, 65)}, {"a.device": 1}),
+        Step(2, CLEAN | {"sent": (57, 60), "late_ms_p50": AFTER}, {"a.device": 1}),
     ]
     run = run_steps(steps)
     check_steps(run, steps)
@@ -148,9 +152,10 @@ def test_a_device_too_slow_to_decode_does_not_stall_for_long_after():
             2, {"sent": (60, 60), "shown": (20, 60), "late_ms_p95": (300, 1500)}, {"b.device": 250}
         ),
         Step(
-            3, {"shown": (80, 90), "stalls_s": (0, 1), "late_ms_p95": (44, 1500)}, {"b.device": 1}
+            3, {"shown": (70, 90), "stalls_s": (0, 1), "late_ms_p95": (44, 1500)}, {"b.device": 1}
         ),
     ]
     run = run_steps(steps)
     check_steps(run, steps)
-    assert figures(run, 6, 7)["late_ms_p50"] <= 70
+    # Playout waits for 500 ms at most.
+    assert 44 <= figures(run, 6, 7)["late_ms_p50"] <= 580
