@@ -7,12 +7,12 @@ from collections.abc import Iterable
 
 from ..codecs.errors import LocalError
 from .capture_clock import CaptureClock
+from .history import FrameHistory
 from .ladder import Size, SizeLadder, coded_size, legal_scales
 from .messages import Drop, DropReason, FrameKind, FramePlan, Send, Verdict
-from .probe import Luma, Thumbnail, thumbnail
+from .probe import Luma
 from .quantizer_scale import coarseness
 from .rate_model import OVERHEAD_BITS, RateModel, Scene
-from .reference_memory import ReferenceMemory, Remembered
 from .retry import AIM, Attempt, next_try
 from .settings import ControllerSettings
 from .steering import QuantizerSteering, Situation
@@ -27,9 +27,6 @@ CREDIT_DECAY_US = 500_000
 SHARE_MIN = 0.4
 # Ours: how fast encoders with their own rate control are asked to work off the backlog.
 OWN_CONTROL_HORIZON_US = 500_000
-# Ours: detail and change of a picture that was not probed.
-LOG_DETAIL_UNKNOWN = 2.0
-LOG_CHANGE_UNKNOWN = 1.0
 DEFAULT_SETTINGS = ControllerSettings()
 
 
@@ -51,7 +48,7 @@ class FrameController:
         self._model = RateModel()
         self._steering = QuantizerSteering(settings)
         self._ladder = SizeLadder()
-        self._memory = ReferenceMemory()
+        self._history = FrameHistory()
         self._attempt: Attempt | None = None
         self._credit_bits = 0
         self._unused_bits = 0
@@ -95,15 +92,16 @@ class FrameController:
         self._clock.picture(now_us)
         self._count_credit(now_us)
         self._attempt = None
-        scales = legal_scales(width, height, held_sizes)
+        scales = legal_scales(width, height, frozenset(held_sizes))
         if not scales:
             raise LocalError(f"no size of a {width}x{height} picture suits its references")
-        samples = None if luma is None else thumbnail(luma)
-        reference = self._memory.get(reference_id)
-        if reference is None and kind is not FrameKind.KEY:
-            reference = self._memory.newest()
-        scale = min(scales, key=lambda legal: abs(legal - self._ladder.scale))
-        scene = _scene(kind, samples, reference, math.prod(coded_size(width, height, scale)))
+        scale = self._ladder.nearest(scales)
+        scene, samples = self._history.look(
+            luma,
+            key=kind is FrameKind.KEY,
+            reference_id=reference_id,
+            pixels=math.prod(coded_size(width, height, scale)),
+        )
         situation = self._situation(kind, now_us, scene)
         hard_bits = self._vbv.room_bits(self._settings.bound_us, now_us=now_us)
         if self._no_room(scene, hard_bits, now_us):
@@ -125,7 +123,7 @@ class FrameController:
             plan=plan,
             width=width,
             height=height,
-            thumbnail=samples,
+            samples=samples,
             scene=scene,
             scales=scales,
             quantizer=quantizer,
@@ -145,9 +143,7 @@ class FrameController:
         attempt.tries += 1
         if not can_retry:
             return self._send(attempt, size_bits)
-        hard_bits = attempt.plan.hard_cap_bits
-        coarsest = attempt.quantizer >= self._settings.max_quantizer
-        if size_bits <= (hard_bits if coarsest else attempt.plan.cap_bits):
+        if size_bits <= attempt.within(self._settings):
             return self._send_learned(attempt, size_bits)
         retry = next_try(attempt, size_bits, model=self._model, settings=self._settings)
         self._learn(attempt, size_bits)
@@ -156,18 +152,21 @@ class FrameController:
             attempt.scene = attempt.scene_at(retry.scale)
             return retry
         waiting_helps = self._vbv.delay_us(attempt.now_us) > 0
-        if size_bits <= hard_bits or (retry is None and not waiting_helps):
+        if size_bits <= attempt.plan.hard_cap_bits or (retry is None and not waiting_helps):
             return self._send_learned(attempt, size_bits)
         self._attempt = None
         return Drop(reason=DropReason.TOO_LARGE)
 
     def _send_learned(self, attempt: Attempt, size_bits: int) -> Send:
         self._learn(attempt, size_bits)
+        before = self._ladder.scale
+        if attempt.scale != attempt.plan.scale:
+            self._ladder.forced(attempt.scale)
         if attempt.plan.kind is not FrameKind.KEY:
             demand = self._model.demand(attempt.scene)
             self._steering.observed(demand, gap_us=self._clock.gap_us)
-        before = self._ladder.scale
-        self._ladder.sent(scale=attempt.scale, quantizer=attempt.quantizer, now_us=attempt.now_us)
+            if attempt.scale == self._ladder.scale:
+                self._ladder.steered(self._steering.base_quantizer, now_us=attempt.now_us)
         if self._ladder.scale != before:
             self._steering.rescaled(float(self._ladder.scale / before) ** 2)
         self._quantizer = attempt.quantizer
@@ -176,7 +175,9 @@ class FrameController:
     def _send(self, attempt: Attempt, size_bits: int) -> Send:
         self._vbv.add(size_bits, now_us=attempt.now_us)
         shown = self._model.shown(attempt.scene, quantizer=attempt.quantizer, bits=size_bits)
-        self._memory.sent(attempt.frame_id, thumbnail=attempt.thumbnail, coarse=shown)
+        self._history.sent(
+            attempt.frame_id, scene=attempt.scene, samples=attempt.samples, coarse=shown
+        )
         self._attempt = None
         return Send(vbv_delay_us=self._vbv.delay_us(attempt.now_us))
 
@@ -227,23 +228,3 @@ class FrameController:
         wanted_us = self._settings.residual_us
         correction = self.target_bps * (wanted_us - level_us) // OWN_CONTROL_HORIZON_US
         return max(self.target_bps // 2, self.target_bps + correction)
-
-
-def _scene(
-    kind: FrameKind, samples: Thumbnail | None, reference: Remembered | None, pixels: int
-) -> Scene:
-    detail = LOG_DETAIL_UNKNOWN if samples is None else samples.log_detail
-    change: float | None = None
-    coarse = 0.0
-    if kind is not FrameKind.KEY:
-        change = LOG_CHANGE_UNKNOWN
-        if reference is not None:
-            coarse = reference.coarse
-            if samples is not None and reference.thumbnail is not None:
-                change = samples.log_change(reference.thumbnail)
-    return Scene(
-        log_detail=detail,
-        log_change=change,
-        reference_coarseness=coarse,
-        log_pixels=math.log2(pixels),
-    )

@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 Luma = npt.NDArray[np.uint8]
 
-# Ours: enough for the measures below to be within a few percent of those of every sample.
-SAMPLES = 3000
+# Ours: the measures below come within a few percent of those of every sample. More cost time,
+# nearly all of it spent on fetching the picture's memory.
+SAMPLES = 1600
 SPACING_MIN_PX = 4
 # Ours: differences up to this are a camera's noise, which costs no bits at a call's quantizers.
 NOISE = 1
@@ -26,17 +27,19 @@ class Thumbnail:
 
     samples: npt.NDArray[np.int16]
 
-    @property
     def log_detail(self) -> float:
         """log2 of the mean difference between neighbouring samples: what a key frame pays for."""
-        across = np.abs(np.diff(self.samples, axis=1))
-        down = np.abs(np.diff(self.samples, axis=0))
+        across = np.abs(self.samples[:, 1:] - self.samples[:, :-1])
+        down = np.abs(self.samples[1:] - self.samples[:-1])
         return math.log2(0.5 * (_mean(across) + _mean(down)) + DETAIL_FLOOR)
 
-    def log_change(self, reference: Thumbnail) -> float:
-        """log2 of the mean difference to the picture it is predicted from, noise taken off."""
+    def log_change(self, reference: Thumbnail) -> float | None:
+        """log2 of the mean difference to the picture it is predicted from, noise taken off.
+
+        None if the two pictures differ in size.
+        """
         if self.samples.shape != reference.samples.shape:
-            return self.log_detail
+            return None
         change = np.abs(self.samples - reference.samples)
         return math.log2(_mean(np.maximum(change, NOISE)) - NOISE + CHANGE_FLOOR)
 

@@ -16,6 +16,8 @@ from .settings import ControllerSettings
 AIM = 0.88
 # Ours: above this quantizer a smaller size looks better at the same bits.
 SCALE_DOWN_QUANTIZER = 60
+# Ours: tries that may be repeated to keep the soft bound; more cost more than they gain.
+SOFT_TRIES = 1
 # AV1 specification, section 7.9: at most this many times smaller than a reference, per side; what
 # the try before left in the slot counts as one.
 SHRINK_MAX = 2
@@ -30,12 +32,17 @@ class Attempt:
     plan: FramePlan
     width: int
     height: int
-    thumbnail: Thumbnail | None
+    samples: Thumbnail | None
     scene: Scene
     scales: tuple[Fraction, ...]
     quantizer: int
     scale: Fraction
     tries: int = 0
+
+    def within(self, settings: ControllerSettings) -> int:
+        """Bits up to which this try is sent: the soft cap at first, the hard one in the end."""
+        is_final = self.tries > SOFT_TRIES or self.quantizer >= settings.max_quantizer
+        return self.plan.hard_cap_bits if is_final else self.plan.cap_bits
 
     def scene_at(self, scale: Fraction) -> Scene:
         """The picture as the model sees it when it is coded at this scale."""

@@ -22,8 +22,8 @@ class ControllerSettings:
     bound_us: int = 200_000
     soft_bound_us: int = 100_000
     key_delay_us: int = 170_000
-    residual_us: int = 20_000
-    horizon_us: int = 260_000
+    residual_us: int = 33_000
+    horizon_us: int = 200_000
     ltr_steps: int = 4
     enhancement_steps: int = 5
     min_quantizer: int = 4

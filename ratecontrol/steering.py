@@ -1,7 +1,7 @@
 """Chooses the quantizer so that the bucket comes back to its small positive level.
 
 Steady quantizers are worth bits, so there is one base coarseness for all frames, found for the mean
-demand of the last half second; the picture at hand moves it only where it would not fit its room.
+demand of the last quarter second; the picture at hand moves it only where it would not fit its room.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .settings import ControllerSettings
 
 MICRO = 1_000_000
 # Ours: the time over which demand is averaged.
-DEMAND_US = 500_000
+DEMAND_US = 250_000
 # Ours: log2 of what one frame may count more than the mean, lest a scene cut starve what follows.
 DEMAND_JUMP = 2.0
 # Ours: a frame is never planned below this part of an even share.
@@ -55,6 +55,12 @@ class QuantizerSteering:
         self._mean_demand: float | None = None
         self._base: float | None = None
         self._quantizer: int | None = None
+
+    @property
+    def base_quantizer(self) -> float:
+        """The quantizer that steering wants for ordinary frames."""
+        highest = float(self._settings.max_quantizer)
+        return highest if self._base is None else quantizer_at(self._base)
 
     def choose(self, situation: Situation, model: RateModel) -> int:
         """The quantizer for a frame in this situation."""

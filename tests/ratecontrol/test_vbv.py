@@ -3,10 +3,11 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from codecpilot.codecs.errors import LocalError
-from codecpilot.ratecontrol.vbv import VbvBuffer
 from hypothesis import given
 from hypothesis import strategies as st
+
+from codecpilot.codecs.errors import LocalError
+from codecpilot.ratecontrol.vbv import VbvBuffer
 
 
 def test_delay_is_backlog_over_the_current_target() -> None:
