@@ -25,7 +25,8 @@ class ReceivedFrame:
     dependencies is None (the frame before, then) and frame_id is the first sequence number.
     rtp_timestamp is unwrapped (90 kHz). capture_wall_us is the sender's wall clock at capture,
     counted from 1900 as NTP does, where abs-capture-time tells it. first_us and complete_us are
-    when its first and its last packet arrived, on the receiver's clock.
+    when its first and its last packet arrived, on the receiver's clock. recovered tells that a
+    packet of it came by retransmission.
     """
 
     data: bytes
@@ -40,6 +41,7 @@ class ReceivedFrame:
     capture_wall_us: int | None
     first_us: int
     complete_us: int
+    recovered: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

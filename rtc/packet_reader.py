@@ -55,7 +55,7 @@ class PacketReader:
         """The codec that a packet belongs to."""
         return self._codecs[packet.payload_type]
 
-    def read(self, packet: RtpPacket, *, now_us: int) -> MediaPacket | Padding:
+    def read(self, packet: RtpPacket, *, recovered: bool, now_us: int) -> MediaPacket | Padding:
         """What a packet holds. Raises RemoteError for an extension that cannot be read."""
         sequence = self._sequences.unwrap(packet.sequence_number)
         if not packet.payload:
@@ -74,6 +74,7 @@ class PacketReader:
             descriptor=descriptor,
             capture_wall_us=None if capture is None else us_from_ntp(capture.ntp_timestamp),
             arrival_us=now_us,
+            recovered=recovered,
         )
 
     def assemble(self, packets: Sequence[MediaPacket]) -> ReceivedFrame:
@@ -106,6 +107,7 @@ class PacketReader:
             capture_wall_us=first.capture_wall_us,
             first_us=min(p.arrival_us for p in packets),
             complete_us=max(p.arrival_us for p in packets),
+            recovered=any(p.recovered for p in packets),
         )
 
 

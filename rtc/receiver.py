@@ -225,7 +225,7 @@ class ReceiverCore:
         if not self._reader.is_media(packet) or not self._accept_source(packet.ssrc):
             self.counters.packetsDiscarded += 1
             return
-        media = self._reader.read(packet, now_us=now_us)
+        media = self._reader.read(packet, recovered=retransmission, now_us=now_us)
         self._count_packet(packet, retransmission=retransmission)
         if not retransmission:
             self._measure(media.sequence, packet, now_us=now_us)

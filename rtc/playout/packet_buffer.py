@@ -31,6 +31,8 @@ class MediaPacket:
     descriptor: bytes | None
     capture_wall_us: int | None
     arrival_us: int
+    recovered: bool = False
+    """Whether it came by retransmission."""
 
 
 class PacketBuffer:

@@ -29,12 +29,16 @@ class Playout:
     def __init__(self) -> None:
         self.delay = PlayoutDelay()
         self.skipped = 0
+        self._following = False
         self._waiting: deque[tuple[int, DecodedPicture]] = deque()
 
     def insert(self, decoded: DecodedPicture, *, now_us: int) -> None:
         """Take a picture from the decoder, in the order of decoding."""
         captured_us = decoded.frame.rtp_timestamp * 1_000_000 // CLOCK_RATE
-        due_us = self.delay.ready(captured_us=captured_us, now_us=now_us)
+        if not (decoded.frame.recovered and self._following):
+            self.delay.arrived(captured_us=captured_us, now_us=now_us)
+            self._following = True
+        due_us = max(now_us, self.delay.due_us(captured_us))
         if self._waiting:
             # A delay that shrinks lets no picture overtake another.
             due_us = max(due_us, self._waiting[-1][0])

@@ -17,8 +17,9 @@ def played(delay: PlayoutDelay, late_us: list[int], *, start: int = 0) -> list[i
     for i, late in enumerate(late_us):
         captured_us = (start + i) * FRAME_US
         # Frames become ready in order: behind a late one others wait.
-        ready_us = now_us = max(now_us, captured_us + CLOCKS_APART_US + late)
-        shown.append(delay.ready(captured_us=captured_us, now_us=ready_us) - captured_us)
+        now_us = max(now_us, captured_us + CLOCKS_APART_US + late)
+        delay.arrived(captured_us=captured_us, now_us=now_us)
+        shown.append(max(now_us, delay.due_us(captured_us)) - captured_us)
     return [s - CLOCKS_APART_US for s in shown]
 
 
@@ -26,14 +27,13 @@ def test_an_even_path_adds_no_delay():
     assert set(played(PlayoutDelay(), [4_000] * 200)) == {4_000}
 
 
-def test_jitter_is_evened_out_for_all_but_the_latest_frames():
+def test_jitter_is_evened_out_for_most_frames():
     rng = random.Random(3)
     delay = PlayoutDelay()
-    late = [rng.randint(0, 20_000) for _ in range(1200)]
-    shown = played(delay, late)[600:]
-    steady = [s for s in shown if abs(s - delay.delay_us) < 2_000]
-    assert len(steady) >= 0.9 * len(shown)
-    assert 17_000 <= delay.delay_us <= 20_000
+    shown = played(delay, [rng.randint(0, 20_000) for _ in range(1200)])[600:]
+    even = [s for s in shown if abs(s - delay.delay_us) < 3_000]
+    assert len(even) >= 0.75 * len(shown)
+    assert 12_000 <= delay.delay_us <= 20_000
 
 
 def test_rare_late_frames_are_shown_late_and_do_not_delay_the_rest():
@@ -47,20 +47,28 @@ def test_rare_late_frames_are_shown_late_and_do_not_delay_the_rest():
     assert [s for s in shown if s] == late_and_behind * 6
 
 
-def test_one_stall_of_almost_a_second_leaves_the_delay_as_it_was():
+@pytest.mark.parametrize("stall_us", [300_000, 3_000_000])
+def test_a_stall_leaves_the_delay_as_it_was(stall_us):
     delay = PlayoutDelay()
-    played(delay, [0] * 100 + [900_000] + [0] * 100)
+    played(delay, [0] * 100 + [stall_us] + [0] * 200)
     assert delay.delay_us == 0
+
+
+def test_a_queue_that_grows_slowly_adds_nothing_on_top():
+    delay = PlayoutDelay()
+    growing = [i * 1_000 for i in range(250)]
+    assert played(delay, growing) == growing
 
 
 def test_the_delay_rises_soon_and_falls_slowly():
     delay = PlayoutDelay()
-    played(delay, [0, 60_000] * 50)
-    assert delay.delay_us == pytest.approx(60_000, abs=1_000)
-    played(delay, [0] * 600, start=100)
+    played(delay, [0, 30_000] * 20)
+    assert delay.delay_us == pytest.approx(30_000, abs=1_000)
+    played(delay, [0] * 275, start=40)
     high = delay.delay_us
-    played(delay, [0] * 30, start=700)
-    assert high - delay.delay_us == pytest.approx(FALL_US_PER_S, rel=0.1)
+    played(delay, [0] * 6, start=315)
+    assert 0 < delay.delay_us
+    assert high - delay.delay_us == pytest.approx(FALL_US_PER_S * 0.2, rel=0.05)
 
 
 @pytest.mark.parametrize("ppm", [-200, 200])
@@ -80,9 +88,3 @@ def test_sound_may_hold_pictures_back_within_the_limit():
     assert played(delay, [0] * 10, start=10)[-1] == MAX_DELAY_US
     delay.set_minimum(-5)
     assert delay.delay_us == 0
-
-
-def test_a_frame_that_is_ready_too_late_is_due_at_once():
-    delay = PlayoutDelay()
-    played(delay, [0] * 100)
-    assert played(delay, [300_000], start=100) == [300_000]
