@@ -65,7 +65,7 @@ class Av1Encoder:
         self._context: AomContext | None = None
         self._closed = False
         self._sequence: dict[Control, int] = {}
-        self._controls: dict[Control, int] = {}
+        self._controls: Mapping[Control, int] = {}
         self._applied: tuple[str, Content, bool] | None = None
         self._last_frame_id: int | None = None
         self._slots: list[Size | None] = [None] * SLOTS
@@ -156,17 +156,16 @@ class Av1Encoder:
         return self._presets[name]
 
     def _apply_controls(self, context: AomContext, request: EncodeRequest) -> None:
-        again = request.frame_id == self._last_frame_id
-        self._last_frame_id = request.frame_id
-        if self._applied == (request.preset, request.content, again):
+        anchor = request.key or request.ltr_slot is not None
+        state = (request.preset, request.content, anchor)
+        if self._applied == state:
             return
-        wanted = frame_controls(self._preset(request.preset), content=request.content)
-        if again:
-            wanted[Control.SPEED] = min(wanted[Control.SPEED], _RETRY_SPEED)
+        preset = self._preset(request.preset)
+        wanted = frame_controls(preset, content=request.content, anchor=anchor)
         for control, value in wanted.items():
             if self._controls.get(control) != value:
                 context.set(control, value)
-        self._controls, self._applied = wanted, (request.preset, request.content, again)
+        self._controls, self._applied = wanted, state
 
     def _flags(self, request: EncodeRequest, *, size: Size) -> FrameFlag:
         if request.key:

@@ -10,7 +10,6 @@ import pytest
 
 from codecpilot.codecs.av1_presets import (
     PRESETS,
-    Av1Preset,
     frame_controls,
     frame_scale,
     sequence_controls,
@@ -93,7 +92,8 @@ def test_a_preset_acts_from_its_first_frame_on() -> None:
 
 
 def test_what_stands_in_the_sequence_header_changes_with_the_next_key_frame() -> None:
-    presets = {"with": Av1Preset(speed=11, cdef=1), "without": Av1Preset(speed=11, cdef=0)}
+    plain = PRESETS["default"]
+    presets = {"with": replace(plain, cdef=1), "without": replace(plain, cdef=0)}
     link = Link(presets=presets)
     link.step(key=True, preset="with")
     assert link.sequence is not None

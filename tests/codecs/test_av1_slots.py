@@ -34,7 +34,7 @@ def test_an_ltr_read_after_lost_frames_is_bit_exact() -> None:
 @pytest.mark.parametrize("order_hint", [False, True])
 def test_an_ltr_may_be_older_than_the_order_hints_reach(order_hint: bool) -> None:
     """Order hints have 7 bits: distances wrap after 64 frames."""
-    presets = {"p": Av1Preset(speed=11, order_hint=order_hint)}
+    presets = {"p": Av1Preset(speed=11, anchor_speed=11, order_hint=order_hint)}
     link = Link(width=64, height=48, presets=presets)
     for index in range(4):
         link.step(key=index == 0, ltr=index == 2, preset="p")
