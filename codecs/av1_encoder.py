@@ -27,9 +27,6 @@ _SHRINK, _GROW = 2, 16
 _NAMES_BY_USE = (0, 3, 6, 1, 2, 4, 5)
 """Indices of LAST, GOLDEN, ALTREF, LAST2, LAST3, BWDREF, ALTREF2: libaom's real-time mode searches
 the first three (svc_encoder_rtc.c uses no others)."""
-_RETRY_SPEED = 10
-"""Ours: speed 11 skips what equals the picture before, which is all of a picture that is tried again:
-such tries lost 1 to 5 dB where things moved, none at this speed."""
 _MIN_TILE_WIDTH_PX = 256
 """Ours: narrower tiles lose more bits than a second thread gains."""
 
@@ -66,7 +63,7 @@ class Av1Encoder:
         self._closed = False
         self._sequence: dict[Control, int] = {}
         self._controls: Mapping[Control, int] = {}
-        self._applied: tuple[str, Content, bool] | None = None
+        self._applied: tuple[str, Content, bool, bool] | None = None
         self._last_frame_id: int | None = None
         self._slots: list[Size | None] = [None] * SLOTS
 
@@ -157,11 +154,13 @@ class Av1Encoder:
 
     def _apply_controls(self, context: AomContext, request: EncodeRequest) -> None:
         anchor = request.key or request.ltr_slot is not None
-        state = (request.preset, request.content, anchor)
+        again = request.frame_id == self._last_frame_id
+        self._last_frame_id = request.frame_id
+        state = (request.preset, request.content, anchor, again)
         if self._applied == state:
             return
         preset = self._preset(request.preset)
-        wanted = frame_controls(preset, content=request.content, anchor=anchor)
+        wanted = frame_controls(preset, content=request.content, anchor=anchor, again=again)
         for control, value in wanted.items():
             if self._controls.get(control) != value:
                 context.set(control, value)
