@@ -52,6 +52,10 @@ class Relay:
         """Let the links' time begin: from now on they delay and lose."""
         self._armed_us = self._now_us()
 
+    def link_us(self) -> int | None:
+        """The links' time; None before arm()."""
+        return None if self._armed_us is None else self._now_us() - self._armed_us
+
     def close(self) -> None:
         """Close the ports; what is under way is gone."""
         for side in self._sides.values():
@@ -59,10 +63,9 @@ class Relay:
 
     def _received(self, name: str, data: bytes) -> None:
         out = self._sides[OTHER[name]]
-        if self._armed_us is None:
+        if (now_us := self.link_us()) is None:
             out.send(data)
             return
-        now_us = self._now_us() - self._armed_us
         fate = self._links[name].offer(len(data) + WIRE_OVERHEAD_BYTES, now_us=now_us)
         if isinstance(fate, Delivered):
             out.send_in(fate.arrival_us - now_us, data, due_us=fate.arrival_us)

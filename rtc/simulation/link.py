@@ -114,6 +114,10 @@ class Link:
         backlog = max(0, self._served - self._rate.offered(now_us))
         return -(-backlog // self._rate.units_per_byte)
 
+    def served_bytes(self, now_us: int) -> int:
+        """What has been served by a time that is not before the last offer, rounded down."""
+        return self.counters.served_bytes - self.backlog_bytes(now_us)
+
     def offer(self, size_bytes: int, *, now_us: int) -> Delivered | Lost:
         """Send a packet. Time begins at 0 and may not run backwards, which raises LocalError."""
         if size_bytes <= 0 or now_us < self._now_us:

@@ -24,7 +24,6 @@ def direction_figures(direction: Direction, *, duration_us: int) -> Figures:
     sent = [frame for frame in frames if frame.bytes is not None]
     standing_us = screen.freezes.standing_us(duration_us)
     capacity_bytes = link.capacity_bytes(0, duration_us)
-    served_bytes = link.counters.served_bytes - link.backlog_bytes(duration_us)
     scores = screen.scores_db.values()
     return {
         "freeze_count": screen.freezes.count + (standing_us > 0),
@@ -32,7 +31,9 @@ def direction_figures(direction: Direction, *, duration_us: int) -> Figures:
         "recovery_ms": _spread_ms(recorder.recoveries_us, 50, 95, 100),
         "e2e_ms": _spread_ms(screen.latencies_us, 50, 95),
         "queue_delay_ms": _spread_ms(link.counters.queue_delays_us, 50, 95),
-        "utilisation": round(served_bytes / capacity_bytes, 4) if capacity_bytes else None,
+        "utilisation": round(link.served_bytes(duration_us) / capacity_bytes, 4)
+        if capacity_bytes
+        else None,
         "kbps": round(sum(frame.bytes or 0 for frame in sent) * 8e3 / duration_us, 1),
         "frames": _frame_counts(frames, sent),
         "key_frames": sum(frame.key for frame in sent),

@@ -17,7 +17,7 @@ class Board:
         self._rounds = dict.fromkeys(sides, 0)
 
     def take(self, side: str, values: dict[str, Any]) -> None:
-        """A side's {"sent", "shown"}."""
+        """A side's {"sent", "shown"}, and "link" where one carries what it sends."""
         self._told[side] = values
         self._rounds[side] += 1
 
@@ -32,6 +32,12 @@ class Board:
             return []
         first, second = self._sides
         return [
-            direction_figures(a, b, sent=self._told[a]["sent"], shown=self._told[b]["shown"])
+            direction_figures(
+                a,
+                b,
+                sent=self._told[a]["sent"],
+                shown=self._told[b]["shown"],
+                link=self._told[a].get("link"),
+            )
             for a, b in ((first, second), (second, first))
         ]

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..link_options import add_link_arguments, link_values
 from . import options as opts
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ EXAMPLES = """examples:
       the first camera on side A, the drawn scene on side B
   codecpilot call --headless --seconds 10 --json out.json
       ten seconds without a page; the figures of both directions as JSON
+  codecpilot call --rate 600 --delay 50 --loss 0.02
+      an emulated link each way; the options mean what they mean in codecpilot simulate
   codecpilot call --record kept/
       keeps what each side received, as it came
 
@@ -40,6 +43,10 @@ def add_parser(subparsers: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _add_media_arguments(parser)
+    link = parser.add_argument_group(
+        "emulated link", "between the peers, from the first measured picture on; none by default"
+    )
+    add_link_arguments(link)
     _add_output_arguments(parser)
     parser.set_defaults(run=run)
 
@@ -50,6 +57,10 @@ def run(args: argparse.Namespace) -> int:
     listener = None if args.headless else _listen(args.port)
     try:
         _check_media(call)
+        if call.link:
+            from .link_path import check_link
+
+            check_link(call.link)
         _check_outputs(call, json_path=args.json)
         from .host import hold_call
 
@@ -88,7 +99,12 @@ def _add_media_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="AV1 preset: ultralow, low, default, high, best",
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the drawn scene (default: 0)")
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        help="of the drawn scene and of what the link does at random (default: 0)",
+    )
 
 
 def _add_output_arguments(parser: argparse.ArgumentParser) -> None:
@@ -123,6 +139,7 @@ def _options(args: argparse.Namespace) -> CallOptions:
         seconds=args.seconds,
         record_dir=args.record,
         record_name=time.strftime("%Y%m%d-%H%M%S"),
+        link=link_values(args),
     )
 
 

@@ -150,6 +150,8 @@ class ShownLog:
         return gaps_us
 
 
-def direction_figures(sender: str, receiver: str, *, sent: Figures, shown: Figures) -> Figures:
-    """One entry of "directions": what the sender and the receiver of a direction measured."""
-    return {"from": sender, "to": receiver, **sent, **shown}
+def direction_figures(
+    sender: str, receiver: str, *, sent: Figures, shown: Figures, link: Figures | None = None
+) -> Figures:
+    """One entry of "directions": what its sender, its receiver and its emulated link measured."""
+    return {"from": sender, "to": receiver, **sent, **shown, "link": link}

@@ -15,6 +15,7 @@ from ..json_file import write_json
 from .board import Board
 from .clocks import wall_us
 from .figures import direction_figures
+from .link_path import LinkPath, open_path
 from .options import CallOptions
 from .page import Page
 from .peer_process import PeerProcess
@@ -54,8 +55,12 @@ def hold_call(
 async def _hold(options: CallOptions, *, listener: socket.socket | None) -> Measured:
     stop = asyncio.Event()
     _stop_on_signals(stop)
-    call = Call(options, stop=stop)
+    path = open_path(options.link, seed=options.seed) if options.link else None
+    call = Call(options, stop=stop, path=path)
     async with contextlib.AsyncExitStack() as stack:
+        if path is not None:
+            await path.start()
+            stack.callback(path.close)
         if listener is not None:
             page = Page(call.board, settings=options.to_json(), on_watched=call.watch)
             await stack.enter_async_context(page.serve(listener))
@@ -68,11 +73,12 @@ async def _hold(options: CallOptions, *, listener: socket.socket | None) -> Meas
 class Call:
     """Both peers and the stages of their call."""
 
-    def __init__(self, options: CallOptions, *, stop: asyncio.Event) -> None:
+    def __init__(self, options: CallOptions, *, stop: asyncio.Event, path: LinkPath | None) -> None:
         self.board = Board(SIDES)
         self.on_picture: Callable[[str, bytes], None] = lambda side, jpeg: None
         self._options = options
         self._stop = stop
+        self._path = path
         self._watched = False
         self._peers = [PeerProcess(name, on_live=self._take_live) for name in SIDES]
 
@@ -103,8 +109,8 @@ class Call:
             peer.tell("watch", on=self._watched)
         first, second = self._peers
         first.tell("offer")
-        second.tell("description", **await first.expect("description"))
-        first.tell("description", **await second.expect("description"))
+        await self._carry_description(first, second)
+        await self._carry_description(second, first)
         for peer in self._peers:
             await peer.expect("showing")
         for peer in self._peers:
@@ -112,21 +118,33 @@ class Call:
         windows = [await peer.expect("window") for peer in self._peers]
         first.tell("window", **windows[1])
         second.tell("window", **windows[0])
+        if self._path is not None:
+            await _sleep_until(min(window["start_us"] for window in windows))
+            self._path.arm()
         return [window["end_us"] for window in windows]
+
+    async def _carry_description(self, teller: PeerProcess, to: PeerProcess) -> None:
+        description = await teller.expect("description")
+        if self._path is not None:
+            description = self._path.lead(description, to=to.name)
+        to.tell("description", **description)
 
     async def _gather(self) -> Measured:
         end_us = wall_us()
+        links = {name: self._path.summary(name) if self._path else None for name in SIDES}
         for peer in self._peers:
             peer.tell("report", end_us=end_us)
-        first, second = [await peer.expect("report") for peer in self._peers]
+        told = [(peer, await peer.expect("report")) for peer in self._peers]
         directions = [
-            direction_figures("A", "B", sent=first["sent"], shown=second["shown"]),
-            direction_figures("B", "A", sent=second["sent"], shown=first["shown"]),
+            direction_figures(
+                a.name, b.name, sent=told_a["sent"], shown=told_b["shown"], link=links[a.name]
+            )
+            for (a, told_a), (b, told_b) in (told, told[::-1])
         ]
         return Measured(
-            seconds=min(first["seconds"], second["seconds"]),
+            seconds=min(values["seconds"] for _, values in told),
             directions=directions,
-            stats={"A": first["stats"], "B": second["stats"]},
+            stats={peer.name: values["stats"] for peer, values in told},
         )
 
     async def _stage(
@@ -154,7 +172,8 @@ class Call:
         if message.kind == "picture":
             self.on_picture(side, message.blob)
         else:
-            self.board.take(side, message.values)
+            link = self._path.live(side) if self._path else None
+            self.board.take(side, {**message.values, "link": link})
 
 
 async def _sleep_until(time_us: int) -> None:

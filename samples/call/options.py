@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import math
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,7 +39,8 @@ class Source:
 class CallOptions:
     """A whole call. seconds None means until it is ended; bitrate_bps is each direction's.
 
-    Recordings go to record_dir, their names begin with record_name.
+    Recordings go to record_dir, their names begin with record_name. link are the values of an
+    emulated link by the scenario's keys; none: the peers meet directly.
     """
 
     source: Source
@@ -52,6 +54,7 @@ class CallOptions:
     seconds: int | None = None
     record_dir: Path | None = None
     record_name: str = ""
+    link: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """For the peers, and for the report."""
@@ -67,6 +70,7 @@ class CallOptions:
             "seconds": self.seconds,
             "record_dir": None if self.record_dir is None else str(self.record_dir),
             "record_name": self.record_name,
+            "link": dict(self.link),
         }
 
     @staticmethod

@@ -56,7 +56,8 @@ def _print_directions(report: dict[str, Any], console: Console) -> None:
     table.add_column("")
     for figures in report["directions"]:
         table.add_column(f"{figures['from']} → {figures['to']}", justify="right")
-    for name, cell in ROWS.items():
+    has_link = all(figures["link"] for figures in report["directions"])
+    for name, cell in {**ROWS, **(LINK_ROWS if has_link else {})}.items():
         table.add_row(name, *(cell(figures) for figures in report["directions"]))
     console.print(table)
     console.print("Two numbers of a time are its median and its 95th percentile.")
@@ -78,4 +79,11 @@ ROWS: Mapping[str, Callable[[dict[str, Any]], str]] = {
     "picture after sound, ms": _spread("av_offset_ms"),
     "encode, ms": _spread("encode_ms"),
     "decode, ms": _spread("decode_ms"),
+}
+LINK_ROWS: Mapping[str, Callable[[dict[str, Any]], str]] = {
+    "link: queue delay, ms": lambda f: _spread("queue_delay_ms")(f["link"]),
+    "link: utilisation": lambda f: f"{f['link']['utilisation'] or 0:.0%}",
+    "link: packets / lost / dropped": lambda f: " / ".join(
+        str(f["link"][f"packets_{name}"]) for name in ("offered", "lost", "dropped")
+    ),
 }

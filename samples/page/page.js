@@ -19,6 +19,14 @@ const TILES = [
   ["freezes", (f) => f.freeze_count, (f) => `${f.freeze_s.toFixed(1)} s`, (f) => f.freeze_count > 0],
 ];
 
+// Only where an emulated link carries the call.
+const LINK_TILES = [
+  ["queue delay", (f) => whole(f.link?.queue_delay_ms.p50), (f) => `ms, 95 % ${whole(f.link?.queue_delay_ms.p95)}`],
+  ["link use", (f) => percent(f.link?.utilisation), () => "%"],
+  ["lost on the way", (f) => f.link?.packets_lost ?? "–", (f) => `of ${f.link?.packets_offered ?? "–"}`],
+  ["queue full", (f) => f.link?.packets_dropped ?? "–", () => "dropped"],
+];
+
 const CHARTS = [
   { title: "Bitrate", unit: "kbps", lines: [(f) => f.kbps], from: 0 },
   { title: "Latency", unit: "ms, median and 95 %", lines: [(f) => f.latency_ms.p50, (f) => f.latency_ms.p95], from: 0 },
@@ -28,7 +36,18 @@ const CHARTS = [
   { title: "A/V offset", unit: "ms, above 0: sound first", lines: [(f) => f.av_offset_ms] },
 ];
 
-const whole = (value) => (value === null ? "–" : Math.round(value));
+const LINK_CHARTS = [
+  {
+    title: "Queue delay",
+    unit: "ms, median and 95 %",
+    lines: [(f) => f.link?.queue_delay_ms.p50, (f) => f.link?.queue_delay_ms.p95],
+    from: 0,
+  },
+  { title: "Link use", unit: "% of its capacity", lines: [(f) => f.link && 100 * f.link.utilisation], from: 0 },
+];
+
+const whole = (value) => (value == null ? "–" : Math.round(value));
+const percent = (value) => (value == null ? "–" : Math.round(100 * value));
 const tenth = (value) => (value === null ? "–" : value.toFixed(1));
 
 class Chart {
@@ -89,13 +108,19 @@ class Side {
     this.name = `${article.dataset.from}>${article.dataset.to}`;
     this.canvas = article.querySelector("canvas");
     this.context = this.canvas.getContext("2d");
-    this.cells = TILES.map(([label]) => {
+    this.list = article.querySelector("dl");
+    this.tiles = [];
+    this.add(TILES);
+  }
+
+  add(tiles) {
+    for (const [label, ...reads] of tiles) {
       const cell = document.createElement("div");
       const dd = document.createElement("dd");
       cell.append(Object.assign(document.createElement("dt"), { textContent: label }), dd);
-      article.querySelector("dl").append(cell);
-      return dd;
-    });
+      this.list.append(cell);
+      this.tiles.push([dd, ...reads]);
+    }
   }
 
   async draw(jpeg) {
@@ -109,11 +134,11 @@ class Side {
   }
 
   tell(figures) {
-    TILES.forEach(([, value, unit, isBad], i) => {
+    for (const [dd, value, unit, isBad] of this.tiles) {
       const small = Object.assign(document.createElement("small"), { textContent: unit(figures) });
-      this.cells[i].replaceChildren(String(value(figures)), small);
-      this.cells[i].classList.toggle("bad", Boolean(isBad?.(figures)));
-    });
+      dd.replaceChildren(String(value(figures)), small);
+      dd.classList.toggle("bad", Boolean(isBad?.(figures)));
+    }
   }
 }
 
@@ -125,7 +150,8 @@ function titled(title, unit) {
 
 function describe(s) {
   const source = s.source.kind === "synthetic" ? "drawn scene" : `${s.source.kind} ${s.source.place}`;
-  return `${source} · ${s.width}×${s.height} at ${Number(s.fps) || s.fps} fps · ${s.bitrate_bps / 1000} kbps · preset ${s.preset}`;
+  const link = Object.entries(s.link ?? {}).map(([name, value]) => ` · ${name} ${value}`);
+  return `${source} · ${s.width}×${s.height} at ${Number(s.fps) || s.fps} fps · ${s.bitrate_bps / 1000} kbps · preset ${s.preset}${link.join("")}`;
 }
 
 function setState(text, name) {
@@ -133,8 +159,19 @@ function setState(text, name) {
 }
 
 const sides = new Map([...document.querySelectorAll(".side")].map((a) => [a.dataset.sees, new Side(a)]));
-const charts = CHARTS.map((spec) => new Chart(document.getElementById("charts"), spec));
+const charts = [];
+const addCharts = (specs) => charts.push(...specs.map((spec) => new Chart(document.getElementById("charts"), spec)));
+addCharts(CHARTS);
 let began = null;
+let hasLink = false;
+
+function takeSettings(settings) {
+  document.getElementById("settings").textContent = describe(settings);
+  if (hasLink || !Object.keys(settings.link ?? {}).length) return;
+  hasLink = true;
+  for (const side of sides.values()) side.add(LINK_TILES);
+  addCharts(LINK_CHARTS);
+}
 
 function takeFigures(list) {
   if (!list.length) return;
@@ -155,7 +192,7 @@ function connect() {
       return;
     }
     const message = JSON.parse(data);
-    if (message.kind === "settings") document.getElementById("settings").textContent = describe(message.settings);
+    if (message.kind === "settings") takeSettings(message.settings);
     else takeFigures(message.directions);
   };
   socket.onclose = () => {

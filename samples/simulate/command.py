@@ -6,21 +6,16 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..link_options import add_link_arguments, link_values, option_values
+
 if TYPE_CHECKING:
     from ...rtc.simulation.scenario import Table
 
-# Each option and the key that it sets; --set reaches every key.
+# Each option beside the link's, and the key that it sets; --set reaches every key.
 OPTIONS = {
     "source": ("source", "FILE|synthetic", "what both peers send (default: the drawn scene)"),
     "size": ("size", "WxH", "of the pictures (default: 640x360)"),
     "fps": ("fps", "N", "pictures a second (default: 30)"),
-    "rate": ("rate", "SPEC", 'kbps, or "0:600,10:150": 600 kbps, from 10 s on 150 (default: 1000)'),
-    "trace": ("trace", "FILE", "a Mahimahi trace in place of --rate"),
-    "delay": ("delay_ms", "MS", "propagation, one way (default: 25)"),
-    "jitter": ("jitter_ms", "MS", "added at random, up to this (default: 0)"),
-    "loss": ("loss", "P", 'share of packets lost, 0 to 1, or "s:P,..." (default: 0)'),
-    "burst": ("burst", "N", "mean length of a loss, in packets (default: 1, independent losses)"),
-    "queue": ("queue_ms", "MS", "the queue's limit (default: 300)"),
     "seconds": ("seconds", "N", "of virtual time (default: 30)"),
     "seed": ("seed", "N", "of everything random (default: 1)"),
 }
@@ -60,6 +55,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("scenario", nargs="?", type=Path, metavar="SCENARIO.toml")
     for option, (_, metavar, text) in OPTIONS.items():
         parser.add_argument(f"--{option}", metavar=metavar, help=text)
+    add_link_arguments(parser)
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="any key; see below"
     )
@@ -101,12 +97,11 @@ def _table(path: Path | None, args: argparse.Namespace) -> Table:
     """A scenario's values: the file's, then the options', then those of --set."""
     from ...codecs.errors import LocalError
     from ...rtc.simulation.scenario import parse_toml, set_value
-    from .single import read_text
+    from ..text_file import read_text
 
     values = {} if path is None else parse_toml(read_text(str(path)))
-    for option, (key, _, _) in OPTIONS.items():
-        if (value := getattr(args, option)) is not None:
-            set_value(values, key, value)
+    for key, value in {**option_values(args, OPTIONS), **link_values(args)}.items():
+        set_value(values, key, value)
     for setting in args.set:
         key, equals, value = setting.partition("=")
         if not equals:

@@ -18,6 +18,7 @@ from ...rtc.simulation.run import Run, simulate
 from ...rtc.simulation.scenario import Scenario, Table, scenario
 from ...rtc.simulation.summary import run_figures
 from ..call.options import default_bitrate_bps
+from ..text_file import read_text
 from .outputs import make_folder, write_run
 from .pictures import Sources
 from .report import report_html
@@ -36,16 +37,6 @@ class Request:
     scenario: Scenario
     costs: Mapping[CostKey, Cost]
     vmaf_every: int
-
-
-def read_text(path: str) -> str:
-    """A file's text. Raises LocalError."""
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise LocalError(f"{path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise LocalError(f"{path} is not a text") from error
 
 
 def prepare(values: Table, args: argparse.Namespace) -> Request:

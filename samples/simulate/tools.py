@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from ...codecs.factory import open_decoder, open_encoder
 from ...codecs.types import FULL_SIZE, Codec
 from ...rtc.connection.remb import RembSource
 from ...rtc.simulation.device import DEFAULT_COSTS, Cost, CostKey
+from ...rtc.simulation.link_setup import seeded
 from ...rtc.simulation.scenario import Scenario
 from ...rtc.simulation.tools import Tools
 from .pictures import Sources
@@ -31,7 +31,7 @@ def make_tools(
         open_decoder=open_decoder,
         pictures=sources.open,
         estimator=lambda ssrc, extensions: RembSource(ssrc=ssrc, extensions=extensions),
-        generator=lambda name: random.Random(f"{scenario.seed} {name}"),
+        generator=seeded(scenario.seed),
         costs=costs,
     )
 

@@ -103,6 +103,47 @@ def test_a_headless_call_counts_every_picture_and_keeps_what_it_received(tmp_pat
         check_recording(path)
 
 
+def test_a_call_over_an_emulated_link_tells_what_the_link_did(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    args = ["--headless", "--seconds", "3", "--json", str(out)]
+    link = ["--rate", "600", "--delay", "60", "--loss", "0.05", "--queue", "400"]
+    with running_call(*args, *link) as process:
+        output, errors = process.communicate(timeout=TIMEOUT_S)
+    assert (process.returncode, errors) == (0, "")
+    report = json.loads(out.read_text())
+    assert report["settings"]["link"] == {
+        "rate": "600",
+        "delay_ms": "60",
+        "loss": "0.05",
+        "queue_ms": "400",
+    }
+    for direction in report["directions"]:
+        check_direction(direction, captured=90)
+        assert direction["latency_ms"]["p50"] > 60
+        figures = direction["link"]
+        assert 150 < figures["packets_offered"] < 1000
+        assert 0 < figures["packets_lost"] < figures["packets_offered"] // 4
+        assert 0 <= figures["queue_delay_ms"]["p50"] <= figures["queue_delay_ms"]["p95"] < 420
+        assert 0.1 < figures["utilisation"] < 1
+    assert "link: queue delay" in output
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["--loss", "2"], "loss 2 is outside 0..1"),
+        (["--rate", "600", "--trace", "x"], "--trace: not allowed with argument --rate"),
+        (["--trace", "no such file"], "no such file"),
+    ],
+)
+def test_a_link_that_cannot_be_is_one_line(args: list[str], words: str) -> None:
+    with running_call("--headless", "--seconds", "1", *args) as process:
+        _, errors = process.communicate(timeout=TIMEOUT_S)
+    assert process.returncode == 2
+    assert words in errors
+    assert errors.count("\n") == 1
+
+
 def check_recording(path: Path) -> None:
     with av.open(str(path)) as container:
         assert {stream.type for stream in container.streams} == {"video", "audio"}

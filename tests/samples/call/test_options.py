@@ -80,5 +80,6 @@ def test_options_survive_the_way_to_a_peer() -> None:
         seconds=10,
         record_dir=Path("kept"),
         record_name="now",
+        link={"rate": "0:600,5:200", "loss": "0.1"},
     )
     assert CallOptions.from_json(options.to_json()) == options
