@@ -64,7 +64,7 @@ PRESETS: Mapping[str, Av1Preset] = MappingProxyType(
         "ultralow": Av1Preset(speed=11, anchor_speed=10, largest_scale=Fraction(1, 2)),
         "low": Av1Preset(speed=11, anchor_speed=11, loop_filter=0),
         "default": Av1Preset(speed=11, anchor_speed=10),
-        "high": Av1Preset(speed=10, anchor_speed=9),
+        "high": Av1Preset(speed=10, anchor_speed=7),
         "best": Av1Preset(speed=7, anchor_speed=7),
     }
 )
