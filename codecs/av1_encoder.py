@@ -23,7 +23,7 @@ Size = tuple[int, int]
 MAX_SIDE_PX = 65536
 """frame_width_bits_minus_1 has 4 bits (AV1 specification, 5.5.1)."""
 _SHRINK, _GROW = 2, 16
-"""How much smaller and larger than a reference a frame may be, per side (AV1, 7.9.2)."""
+"""How much smaller and larger than a reference a frame may be, per side (AV1, 7.11.3.3)."""
 _NAMES_BY_USE = (0, 3, 6, 1, 2, 4, 5)
 """Indices of LAST, GOLDEN, ALTREF, LAST2, LAST3, BWDREF, ALTREF2: libaom's real-time mode searches
 the first three (svc_encoder_rtc.c uses no others)."""
@@ -177,7 +177,6 @@ class Av1Encoder:
         return FrameFlag.ERROR_RESILIENT if resized else FrameFlag(0)
 
     def _check_reference(self, slot: int, *, size: Size) -> None:
-        """Slots written count as well: libaom writes a slot only if a reference name maps to it."""
         held = self._slots[slot]
         if held is None:
             raise LocalError(f"slot {slot} holds no frame yet: begin with a key frame")

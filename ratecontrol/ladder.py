@@ -20,7 +20,7 @@ DOWN_STEPS_US = 2_000_000
 UP_STEPS_US = 4_000_000
 # Ours: a gap between pictures counts for at most this long.
 GAP_MAX_US = 100_000
-# AV1 specification, section 7.9.2: the most that a frame is smaller and larger than a reference.
+# AV1 specification, section 7.11.3.3: the most that a frame is smaller and larger than a reference.
 SHRINK_MAX, GROW_MAX = 2, 16
 # Ours: one superblock; coding at smaller sizes saves nothing.
 SIDE_MIN_PX = 64

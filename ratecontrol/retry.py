@@ -18,7 +18,7 @@ AIM = 0.88
 SCALE_DOWN_QUANTIZER = 60
 # Ours: tries that may be repeated to keep the soft bound; more cost more than they gain.
 SOFT_TRIES = 1
-# AV1 specification, section 7.9: at most this many times smaller than a reference, per side; what
+# AV1 specification, section 7.11.3.3: at most this many times smaller than a reference, per side; what
 # the try before left in the slot counts as one.
 SHRINK_MAX = 2
 
