@@ -8,7 +8,6 @@ between key frames (scaled AV1 references) stay in the part: players follow them
 from __future__ import annotations
 
 import io
-import struct
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -19,8 +18,9 @@ from av.audio.frame import AudioFrame
 from av.container import InputContainer
 
 from .errors import LocalError, RemoteError
+from .ivf import IvfWriter
 from .nal import NalType, parse_header, parse_sps, split_annex_b
-from .obu import ObuType, read_obus
+from .obu import Obu, ObuType, read_obus, write_obu
 from .sequence_header import read_sequence_header
 from .types import Codec
 
@@ -28,9 +28,7 @@ VIDEO_TIME_BASE = Fraction(1, 90_000)
 SOUND_RATE_HZ = 48_000
 SOUND_BPS = 64_000
 US_PER_S = 1_000_000
-TEMPORAL_DELIMITER = bytes(
-    [ObuType.TEMPORAL_DELIMITER << 3 | 2, 0]
-)  # AV1 5.3.2, with has_size_field
+TEMPORAL_DELIMITER = write_obu(Obu(type=ObuType.TEMPORAL_DELIMITER, payload=b""))
 
 
 @dataclass(slots=True)
@@ -197,7 +195,8 @@ def _stream_start(codec: Codec, key_frame: bytes) -> bytes:
     unit = key_frame
     if not unit.startswith(TEMPORAL_DELIMITER):
         unit = TEMPORAL_DELIMITER + unit
-    # IVF: 32 bytes of header (signature, version, its size, FourCC, size, rate, scale, frames),
-    # then each frame's size and time.
-    header = struct.pack("<4sHH4sHHIIII", b"DKIF", 0, 32, b"AV01", 0, 0, 90_000, 1, 1, 0)
-    return header + struct.pack("<IQ", len(unit), 0) + unit
+    file = io.BytesIO()
+    # FFmpeg takes the size from the sequence header, not from IVF's own fields.
+    with IvfWriter(file, width=1, height=1) as ivf:
+        ivf.write(unit, timestamp=0)
+    return file.getvalue()
