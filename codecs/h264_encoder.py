@@ -72,7 +72,7 @@ class _AvEncoder:
     codec = Codec.H264
     can_retry = False
 
-    def __init__(self, *, width: int, height: int, fps: Fraction | int, threads: int) -> None:
+    def __init__(self, *, width: int, height: int, fps: Fraction | int, threads: int = 1) -> None:
         self._fps = Fraction(fps)
         if not 0 < self._fps <= 1000:
             raise LocalError(f"fps {fps} is outside (0, 1000]")
@@ -240,9 +240,6 @@ class OpenH264Encoder(_AvEncoder):
     """
 
     implementation = "libopenh264"
-
-    def __init__(self, *, width: int, height: int, fps: Fraction | int, threads: int = 1) -> None:
-        super().__init__(width=width, height=height, fps=fps, threads=threads)
 
     def _retarget(self, stream: _Stream, target_bps: int) -> bool:
         return stream.context.bit_rate == target_bps
