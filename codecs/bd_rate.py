@@ -45,10 +45,7 @@ def bd_rate(anchor: Sequence[Point], test: Sequence[Point]) -> BdRate:
     if common <= 0:
         spans = " and ".join(f"{q[0]:.2f}..{q[-1]:.2f}" for q in qualities)
         raise LocalError(f"the curves have no quality in common: {spans}; choose closer rates")
-    rates = [[rate for rate, _ in curve] for curve in curves]
-    return BdRate(
-        percent=_percent(rates[0], qualities[0], rates[1], qualities[1]), overlap=common / total
-    )
+    return BdRate(percent=_percent(*curves), overlap=common / total)
 
 
 def _rising(points: Sequence[Point], name: str) -> list[Point]:
@@ -64,25 +61,18 @@ def _rising(points: Sequence[Point], name: str) -> list[Point]:
     return rising
 
 
-def _percent(
-    anchor_rates: list[float],
-    anchor_qualities: list[float],
-    test_rates: list[float],
-    test_qualities: list[float],
-) -> float:
+def _percent(anchor: list[Point], test: list[Point]) -> float:
     try:
         import bjontegaard
     except ImportError as error:
         raise LocalError("BD-rates need the evaluation extra: codecpilot[evaluation]") from error
+    columns = [list(column) for curve in (anchor, test) for column in zip(*curve, strict=True)]
     with warnings.catch_warnings():
         # A small overlap is reported as a number.
         warnings.simplefilter("ignore")
         return float(
             bjontegaard.bd_rate(
-                anchor_rates,
-                anchor_qualities,
-                test_rates,
-                test_qualities,
+                *columns,
                 method="akima",
                 require_matching_points=False,
                 min_overlap=GOOD_OVERLAP,
