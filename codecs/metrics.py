@@ -8,9 +8,6 @@ import numpy.typing as npt
 
 from .errors import LocalError
 from .types import Picture, Plane
-from .vmaf import VmafScore, vmaf
-
-__all__ = ["VmafScore", "psnr", "psnr_y", "ssim_y", "vmaf"]
 
 PEAK = 255.0
 MAX_PSNR_DB = 100.0  # ours: stands for "identical", so that means stay finite

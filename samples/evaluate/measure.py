@@ -16,9 +16,10 @@ import numpy as np
 from ...codecs.errors import RemoteError
 from ...codecs.factory import open_decoder
 from ...codecs.ivf import read_ivf_frames, read_ivf_header
-from ...codecs.metrics import psnr_y, ssim_y, vmaf
+from ...codecs.metrics import psnr_y, ssim_y
 from ...codecs.pictures import i420_from_picture, new_picture, scale_picture
 from ...codecs.types import Codec, Picture
+from ...codecs.vmaf import vmaf
 from .job import FrameRow, Job, Quality
 
 JPEG_QUALITY = 95  # ours: what it adds is below what any of these rates leaves

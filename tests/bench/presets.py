@@ -37,10 +37,10 @@ from codecpilot.codecs.errors import LocalError
 from codecpilot.codecs.h264_decoder import H264Decoder
 from codecpilot.codecs.h264_encoder import NEVER_PERIODIC
 from codecpilot.codecs.media import open_video
-from codecpilot.codecs.metrics import vmaf
 from codecpilot.codecs.pictures import crop_even, frame_from_picture, new_picture, scale_picture
 from codecpilot.codecs.slot_book import SlotBook
 from codecpilot.codecs.types import Content, EncodedFrame, Picture, VideoDecoder
+from codecpilot.codecs.vmaf import vmaf
 from codecpilot.ratecontrol.frame_controller import FrameController
 from codecpilot.rtc.encode_loop import encode_picture
 from codecpilot.samples.scene import Scene

@@ -13,9 +13,10 @@ import pytest
 
 from codecpilot.codecs import vmaf as vmaf_module
 from codecpilot.codecs.errors import LocalError
-from codecpilot.codecs.metrics import psnr, psnr_y, ssim_y, vmaf
+from codecpilot.codecs.metrics import psnr, psnr_y, ssim_y
 from codecpilot.codecs.pictures import i420_from_picture, new_picture, scale_picture
 from codecpilot.codecs.types import Picture
+from codecpilot.codecs.vmaf import vmaf
 
 imageio_ffmpeg = pytest.importorskip("imageio_ffmpeg", reason="needs the evaluation extra")
 
