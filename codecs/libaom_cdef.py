@@ -1,7 +1,7 @@
 """C declarations of libaom's encoder, as its public headers have them from 3.6 to 3.14.
 
 Source: aom/aom_codec.h, aom_encoder.h, aom_image.h, aomcx.h. Enumerations stand as int: their
-values are the named constants of libaom.py.
+values are the named constants of libaom.py and libaom_context.py.
 """
 
 CDEF = """
@@ -77,7 +77,6 @@ typedef struct {
 } aom_svc_params_t;
 
 int aom_codec_version(void);
-const char *aom_codec_version_str(void);
 const char *aom_codec_err_to_string(int err);
 const char *aom_codec_error_detail(const aom_codec_ctx_t *ctx);
 const void *aom_codec_av1_cx(void);
