@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
+from .bits import BitReader
 from .errors import RemoteError
-from .obu_bits import BitReader
 from .sequence_header import SELECT, SequenceHeader
 from .tile_info import read_tile_counts_log2
 
@@ -99,7 +99,7 @@ class _Reader:
     def read(self) -> FrameHeader:
         if not self._sequence.reduced:
             if self._bits.flag():  # show_existing_frame
-                return FrameHeader(show_existing=self._bits.bits(3), frame_type=FrameType.INTER)
+                return FrameHeader(show_existing=self._bits.read(3), frame_type=FrameType.INTER)
             self._read_type()
         self._read_tools()
         self._read_ids()
@@ -137,9 +137,9 @@ class _Reader:
 
     def _read_type(self) -> None:
         bits, model = self._bits, self._sequence.decoder_model
-        self._type, self._show = FrameType(bits.bits(2)), bits.flag()
+        self._type, self._show = FrameType(bits.read(2)), bits.flag()
         if self._show and model is not None and not self._sequence.equal_picture_interval:
-            bits.bits(model.presentation_time_bits)
+            bits.read(model.presentation_time_bits)
         if not self._show:
             bits.flag()  # showable_frame
         implied = self._type is FrameType.SWITCH or (self._type is FrameType.KEY and self._show)
@@ -156,14 +156,14 @@ class _Reader:
 
     def _read_ids(self) -> None:
         bits, sequence = self._bits, self._sequence
-        bits.bits(sequence.frame_id_bits)
+        bits.read(sequence.frame_id_bits)
         if self._type is FrameType.SWITCH:
             self._size_override = True
         elif not sequence.reduced:
             self._size_override = bits.flag()
-        bits.bits(sequence.order_hint_bits)
+        bits.read(sequence.order_hint_bits)
         if not (self._intra or self._resilient):
-            self._primary = bits.bits(3)
+            self._primary = bits.read(3)
 
     def _read_removal_times(self) -> None:
         bits, model = self._bits, self._sequence.decoder_model
@@ -173,27 +173,27 @@ class _Reader:
         for point in self._sequence.operating_points:
             inside = point.idc >> temporal_id & 1 and point.idc >> (spatial_id + 8) & 1
             if point.decoder_model and (point.idc == 0 or inside):
-                bits.bits(model.removal_time_bits)
+                bits.read(model.removal_time_bits)
 
     def _read_refresh(self) -> None:
         bits = self._bits
         if not (self._type is FrameType.SWITCH or (self._type is FrameType.KEY and self._show)):
-            self._refresh = bits.bits(8)
+            self._refresh = bits.read(8)
         if self._type is FrameType.INTRA_ONLY and self._refresh == _ALL_SLOTS:
             raise RemoteError("an intra-only frame must not overwrite every slot (6.8.2)")
         if self._resilient and (not self._intra or self._refresh != _ALL_SLOTS):
-            bits.bits(_SLOTS * self._sequence.order_hint_bits)  # ref_order_hint[]
+            bits.read(_SLOTS * self._sequence.order_hint_bits)  # ref_order_hint[]
 
     def _read_references(self) -> None:
         bits, sequence = self._bits, self._sequence
         short = bool(sequence.order_hint_bits) and bits.flag()  # frame_refs_short_signaling
         if short:
-            bits.bits(6)  # last_frame_idx, gold_frame_idx
+            bits.read(6)  # last_frame_idx, gold_frame_idx
         reads: list[int] = []
         for _ in range(_REFS_PER_FRAME):
             if not short:
-                reads.append(bits.bits(3))
-            bits.bits(sequence.delta_frame_id_bits)
+                reads.append(bits.read(3))
+            bits.read(sequence.delta_frame_id_bits)
         self._reads = tuple(reads)
 
     def _read_inter_size(self) -> None:
@@ -222,7 +222,7 @@ class _Reader:
         if not self._integer_mv:
             bits.flag()  # allow_high_precision_mv
         if not bits.flag():  # is_filter_switchable
-            bits.bits(2)
+            bits.read(2)
         bits.flag()  # is_motion_mode_switchable
         if not self._resilient and self._sequence.ref_frame_mvs:
             bits.flag()  # use_ref_frame_mvs
@@ -231,20 +231,20 @@ class _Reader:
         sequence, bits = self._sequence, self._bits
         size = (sequence.max_width, sequence.max_height)
         if self._size_override:
-            width = bits.bits(sequence.width_bits) + 1
-            size = (width, bits.bits(sequence.height_bits) + 1)
+            width = bits.read(sequence.width_bits) + 1
+            size = (width, bits.read(sequence.height_bits) + 1)
         self._set_size(size)
 
     def _set_size(self, size: Size) -> None:
         """The size, and superres_params (5.9.8), which follow it wherever it comes from."""
         self._size, self._coded_width = size, size[0]
         if self._sequence.superres and self._bits.flag():
-            denominator = self._bits.bits(3) + _SUPERRES_DENOM_MIN
+            denominator = self._bits.read(3) + _SUPERRES_DENOM_MIN
             self._coded_width = (size[0] * _SUPERRES_NUM + denominator // 2) // denominator
 
     def _read_render_size(self) -> None:
         if self._bits.flag():  # render_and_frame_size_different
-            self._bits.bits(32)
+            self._bits.read(32)
 
     def _read_quantizer(self) -> int:
         assert self._size is not None
@@ -256,4 +256,4 @@ class _Reader:
             height=self._size[1],
             superblock_128=self._sequence.superblock_128,
         )
-        return self._bits.bits(8)
+        return self._bits.read(8)

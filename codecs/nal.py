@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from enum import IntEnum
 
+from .bits import BitReader
 from .errors import RemoteError
 
 # B.1: three bytes; a fourth zero before them belongs to the byte stream, not to a NAL unit.
@@ -110,30 +111,12 @@ def rbsp(payload: bytes) -> bytes:
     return _EMULATION_PREVENTION.sub(b"\0\0", payload)
 
 
-class _BitReader:
-    """Fixed and Exp-Golomb codes (9.1) from the most significant bit on."""
-
-    def __init__(self, data: bytes) -> None:
-        self._value = int.from_bytes(data)
-        self._left = 8 * len(data)
-
-    def read(self, count: int) -> int:
-        if count > self._left:
-            raise RemoteError("the sequence parameter set ends early")
-        self._left -= count
-        return self._value >> self._left & ((1 << count) - 1)
-
-    def flag(self) -> bool:
-        return self.read(1) == 1
+class _BitReader(BitReader):
+    """With the Exp-Golomb codes (9.1)."""
 
     def unsigned(self, *, limit: int) -> int:
-        """ue(v) of at most limit."""
-        zeros = 0
-        while not self.read(1):
-            zeros += 1
-            if zeros > 31:
-                raise RemoteError("an Exp-Golomb code of more than 32 bits")
-        value = (1 << zeros) - 1 + self.read(zeros)
+        """ue(v) of at most limit, which is below 2^32 - 1."""
+        value = self.uvlc()
         if value > limit:
             raise RemoteError(f"a value of {value} where at most {limit} is legal")
         return value

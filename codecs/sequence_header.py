@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .bits import BitReader
 from .errors import RemoteError
-from .obu_bits import BitReader
 
 SELECT = 2
 """SELECT_SCREEN_CONTENT_TOOLS and SELECT_INTEGER_MV (section 3): each frame says."""
@@ -79,17 +79,17 @@ class SequenceHeader:
 def read_sequence_header(payload: bytes) -> SequenceHeader:
     """Read a sequence header OBU's payload. Raises RemoteError."""
     bits = BitReader(payload)
-    profile = bits.bits(3)
+    profile = bits.read(3)
     if profile > 2:
         raise RemoteError(f"seq_profile {profile} is reserved")
     still, reduced = bits.flag(), bits.flag()
     if reduced:
-        point = OperatingPoint(idc=0, level=bits.bits(5), tier=0, decoder_model=False)
+        point = OperatingPoint(idc=0, level=bits.read(5), tier=0, decoder_model=False)
         timing = _Timing(points=(point,), equal_interval=False, decoder_model=None)
     else:
         timing = _timing_and_points(bits)
-    width_bits, height_bits = bits.bits(4) + 1, bits.bits(4) + 1
-    max_width, max_height = bits.bits(width_bits) + 1, bits.bits(height_bits) + 1
+    width_bits, height_bits = bits.read(4) + 1, bits.read(4) + 1
+    max_width, max_height = bits.read(width_bits) + 1, bits.read(height_bits) + 1
     id_bits, delta_bits = (0, 0) if reduced else _frame_id_bits(bits)
     superblock_128, filter_intra, _intra_edge = bits.flag(), bits.flag(), bits.flag()
     tools = _reduced_tools() if reduced else _inter_tools(bits)
@@ -140,19 +140,19 @@ class _InterTools:
 def _timing_and_points(bits: BitReader) -> _Timing:
     equal_interval, model, delay_bits = False, None, 0
     if bits.flag():  # timing_info_present_flag
-        bits.bits(32)
-        bits.bits(32)
+        bits.read(32)
+        bits.read(32)
         equal_interval = bits.flag()
         if equal_interval:
             bits.uvlc()
         if bits.flag():  # decoder_model_info_present_flag
-            delay_bits = bits.bits(5) + 1
-            bits.bits(32)
+            delay_bits = bits.read(5) + 1
+            bits.read(32)
             model = DecoderModel(
-                removal_time_bits=bits.bits(5) + 1, presentation_time_bits=bits.bits(5) + 1
+                removal_time_bits=bits.read(5) + 1, presentation_time_bits=bits.read(5) + 1
             )
     initial_delay = bits.flag()
-    count = bits.bits(5) + 1
+    count = bits.read(5) + 1
     points = tuple(
         _operating_point(bits, delay_bits=delay_bits, initial_delay=initial_delay)
         for _ in range(count)
@@ -161,23 +161,23 @@ def _timing_and_points(bits: BitReader) -> _Timing:
 
 
 def _operating_point(bits: BitReader, *, delay_bits: int, initial_delay: bool) -> OperatingPoint:
-    idc, level = bits.bits(12), bits.bits(5)
-    tier = bits.bits(1) if level > 7 else 0
+    idc, level = bits.read(12), bits.read(5)
+    tier = bits.read(1) if level > 7 else 0
     decoder_model = bool(delay_bits) and bits.flag()
     if decoder_model:
-        bits.bits(delay_bits)
-        bits.bits(delay_bits)
+        bits.read(delay_bits)
+        bits.read(delay_bits)
         bits.flag()
     if initial_delay and bits.flag():
-        bits.bits(4)
+        bits.read(4)
     return OperatingPoint(idc=idc, level=level, tier=tier, decoder_model=decoder_model)
 
 
 def _frame_id_bits(bits: BitReader) -> tuple[int, int]:
     if not bits.flag():
         return 0, 0
-    delta = bits.bits(4) + 2
-    return bits.bits(3) + delta + 1, delta
+    delta = bits.read(4) + 2
+    return bits.read(3) + delta + 1, delta
 
 
 def _reduced_tools() -> _InterTools:
@@ -187,18 +187,18 @@ def _reduced_tools() -> _InterTools:
 
 
 def _inter_tools(bits: BitReader) -> _InterTools:
-    bits.bits(4)  # interintra, masked compound, warped motion, dual filter
+    bits.read(4)  # interintra, masked compound, warped motion, dual filter
     order_hint = bits.flag()
     ref_frame_mvs = False
     if order_hint:
         bits.flag()  # enable_jnt_comp
         ref_frame_mvs = bits.flag()
-    screen = SELECT if bits.flag() else bits.bits(1)
+    screen = SELECT if bits.flag() else bits.read(1)
     integer_mv = SELECT
     if screen > 0:
-        integer_mv = SELECT if bits.flag() else bits.bits(1)
+        integer_mv = SELECT if bits.flag() else bits.read(1)
     return _InterTools(
-        order_hint_bits=bits.bits(3) + 1 if order_hint else 0,
+        order_hint_bits=bits.read(3) + 1 if order_hint else 0,
         ref_frame_mvs=ref_frame_mvs,
         screen_content_tools=screen,
         integer_mv=integer_mv,
@@ -211,7 +211,7 @@ def _color_config(bits: BitReader, *, profile: int) -> ColorConfig:
     monochrome = profile != 1 and bits.flag()
     codes = (_CP_UNSPECIFIED, _TC_UNSPECIFIED, _MC_UNSPECIFIED)
     if bits.flag():  # color_description_present_flag
-        codes = (bits.bits(8), bits.bits(8), bits.bits(8))
+        codes = (bits.read(8), bits.read(8), bits.read(8))
     if monochrome:
         full_range, sub_x, sub_y = bits.flag(), 1, 1
     elif codes == (_CP_BT709, _TC_SRGB, _MC_IDENTITY):
@@ -221,7 +221,7 @@ def _color_config(bits: BitReader, *, profile: int) -> ColorConfig:
         full_range = bits.flag()
         sub_x, sub_y = _subsampling(bits, profile=profile, depth=depth)
         if sub_x and sub_y:
-            bits.bits(2)  # chroma_sample_position
+            bits.read(2)  # chroma_sample_position
         bits.flag()  # separate_uv_delta_q
     return ColorConfig(
         bit_depth=depth,
@@ -242,5 +242,5 @@ def _subsampling(bits: BitReader, *, profile: int, depth: int) -> tuple[int, int
         return 0, 0
     if depth < 12:
         return 1, 0
-    x = bits.bits(1)
-    return x, bits.bits(1) if x else 0
+    x = bits.read(1)
+    return x, bits.read(1) if x else 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .obu_bits import BitReader
+from .bits import BitReader
 
 _MAX_TILE_WIDTH_PX = 4096
 _MAX_TILE_AREA_PX = 4096 * 2304
@@ -31,8 +31,8 @@ def read_tile_counts_log2(
         heights = _explicit(bits, total=rows, limit=max(area // max(widths), 1))
         columns_log2, rows_log2 = _log2(1, len(widths)), _log2(1, len(heights))
     if columns_log2 or rows_log2:
-        bits.bits(columns_log2 + rows_log2)  # context_update_tile_id
-        bits.bits(2)  # tile_size_bytes_minus_1
+        bits.read(columns_log2 + rows_log2)  # context_update_tile_id
+        bits.read(2)  # tile_size_bytes_minus_1
     return columns_log2, rows_log2
 
 
@@ -58,5 +58,5 @@ def _increments(bits: BitReader, *, first: int, last: int) -> int:
 def _explicit(bits: BitReader, *, total: int, limit: int) -> list[int]:
     sizes: list[int] = []
     while (left := total - sum(sizes)) > 0:
-        sizes.append(bits.below(min(left, limit)) + 1)
+        sizes.append(bits.non_symmetric(min(left, limit)) + 1)
     return sizes

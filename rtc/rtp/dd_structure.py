@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from itertools import pairwise
 
+from codecpilot.codecs.bits import BitReader, BitWriter
 from codecpilot.codecs.errors import LocalError, RemoteError
-
-from .bits import BitReader, BitWriter
 
 TEMPLATE_ID_BITS = 6
 MAX_TEMPLATES = 1 << TEMPLATE_ID_BITS

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from codecpilot.codecs.bits import BitReader, BitWriter
 from codecpilot.codecs.errors import LocalError, RemoteError
 
-from .bits import BitReader, BitWriter
 from .dd_structure import (
     DTI_BITS,
     TEMPLATE_ID_BITS,

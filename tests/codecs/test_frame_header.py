@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codecpilot.codecs.bits import BitReader
 from codecpilot.codecs.errors import RemoteError
 from codecpilot.codecs.frame_header import FrameHeader, read_frame_header
 from codecpilot.codecs.ivf import IvfWriter, read_ivf_frames, read_ivf_header
 from codecpilot.codecs.obu import ObuType, read_obus
-from codecpilot.codecs.obu_bits import BitReader
 from codecpilot.codecs.sequence_header import SequenceHeader, read_sequence_header
 from codecpilot.codecs.tile_info import read_tile_counts_log2
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codecpilot.codecs.bits import BitReader, BitWriter
 from codecpilot.codecs.errors import LocalError, RemoteError
-from codecpilot.rtc.rtp.bits import BitReader, BitWriter
 from codecpilot.rtc.rtp.dd_structure import (
     DependencyStructure,
     FrameTemplate,

@@ -1,12 +1,18 @@
-"""Bit fields from the most significant bit on, with the non-symmetric code of AV1 RTP A.8.2."""
+"""Bit fields of headers, from the most significant bit on.
+
+The codes are those of the AV1 specification (4.10); ue(v) of ITU-T H.264 (9.1) is its uvlc(), and the
+AV1 RTP specification (A.8.2) takes f(n) and ns(n) from it.
+"""
 
 from __future__ import annotations
 
-from codecpilot.codecs.errors import LocalError, RemoteError
+from .errors import LocalError, RemoteError
+
+_UVLC_MAX = (1 << 32) - 1
 
 
 class BitReader:
-    """Reads fields of a byte string. Every method raises RemoteError at its end."""
+    """Reads fields of a byte string. Every read past the end raises RemoteError."""
 
     __slots__ = ("_left", "_value")
 
@@ -15,18 +21,25 @@ class BitReader:
         self._left = 8 * len(data)
 
     def read(self, count: int) -> int:
-        """f(n): an unsigned number of count bits."""
+        """f(count): an unsigned number of count bits."""
+        if count > self._left:
+            raise RemoteError(f"cut off: a field of {count} bits where {self._left} are left")
         self._left -= count
-        if self._left < 0:
-            raise RemoteError(f"a field of {count} bits runs past its end by {-self._left}")
         return self._value >> self._left & ((1 << count) - 1)
 
     def flag(self) -> bool:
-        """One bit."""
+        """f(1)."""
         return self.read(1) == 1
 
+    def uvlc(self) -> int:
+        """uvlc() (4.10.3): 2^32 - 1 for whatever begins with 32 zeros or more."""
+        zeros = 0
+        while not self.flag():
+            zeros += 1
+        return _UVLC_MAX if zeros >= 32 else self.read(zeros) + (1 << zeros) - 1
+
     def non_symmetric(self, values: int) -> int:
-        """ns(n): one of `values` numbers from 0 on; the lower ones take a bit less."""
+        """ns(values) (4.10.7): a number below values; the lower ones take a bit less."""
         width = values.bit_length()
         short_codes = (1 << width) - values
         value = self.read(width - 1)

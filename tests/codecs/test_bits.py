@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codecpilot.codecs.bits import BitReader, BitWriter
 from codecpilot.codecs.errors import LocalError, RemoteError
-from codecpilot.rtc.rtp.bits import BitReader, BitWriter
 
 fields = st.integers(1, 40).flatmap(
     lambda count: st.tuples(st.integers(0, (1 << count) - 1), st.just(count))
@@ -51,7 +51,7 @@ def test_one_possible_value_takes_no_bit() -> None:
 def test_reading_past_the_end_is_a_remote_error() -> None:
     reader = BitReader(b"\xa0")
     assert reader.read(4) == 10
-    with pytest.raises(RemoteError, match="by 1"):
+    with pytest.raises(RemoteError, match="4 are left"):
         reader.read(5)
 
 
