@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .errors import LocalError
+from .vmaf import INSTALL_EVALUATION
 
 Point = tuple[float, float]
 """(bits per second, quality), quality growing with what is better."""
@@ -65,7 +66,7 @@ def _percent(anchor: list[Point], test: list[Point]) -> float:
     try:
         import bjontegaard
     except ImportError as error:
-        raise LocalError("BD-rates need the evaluation extra: codecpilot[evaluation]") from error
+        raise LocalError(f"BD-rates need the evaluation extra: {INSTALL_EVALUATION}") from error
     columns = [list(column) for curve in (anchor, test) for column in zip(*curve, strict=True)]
     with warnings.catch_warnings():
         # A small overlap is reported as a number.

@@ -26,6 +26,9 @@ STALL_S = 60.0
 # libvmaf's default, trained for 1080p on a television; escaped for a filter graph.
 MODEL = r"version\\=vmaf_v0.6.1"
 
+INSTALL_EVALUATION = ".venv/bin/pip install -e '.[evaluation]'"
+"""What installs the evaluation extra, in the checkout."""
+
 MIN_SIDE_PX = 32  # ours: libvmaf crashes at 16, and its four scales mean little below this
 
 Size = tuple[int, int]
@@ -76,7 +79,7 @@ def _ffmpeg() -> str:
 
         return str(imageio_ffmpeg.get_ffmpeg_exe())
     except (ImportError, RuntimeError) as error:
-        raise LocalError("VMAF needs the evaluation extra: codecpilot[evaluation]") from error
+        raise LocalError(f"VMAF needs the evaluation extra: {INSTALL_EVALUATION}") from error
 
 
 def _pairs(

@@ -81,6 +81,7 @@ def _print_libraries(console: Console, libraries: list[Library]) -> None:
             style=style,
             highlight=False,
             soft_wrap=True,
+            markup=False,
         )
     console.print()
 
@@ -105,7 +106,8 @@ def _print_speeds(console: Console, speeds: list[Speed]) -> None:
 def _print_parts(console: Console, parts: list[OptionalPart]) -> None:
     for part in parts:
         state = "here" if not part.missing else f"not here: {part.missing}"
-        console.print(f"{part.name} (for {part.purpose}): {state}", highlight=False, soft_wrap=True)
+        line = f"{part.name} (for {part.purpose}): {state}"
+        console.print(line, highlight=False, soft_wrap=True, markup=False)
     console.print()
 
 

@@ -19,6 +19,7 @@ from ..codecs.h264_decoder import H264Decoder
 from ..codecs.h264_encoder import H264Encoder, OpenH264Encoder
 from ..codecs.libaom import find_libaom
 from ..codecs.types import VideoEncoder
+from ..codecs.vmaf import INSTALL_EVALUATION
 from ..codecs.wheels import carried_libraries
 
 # Instruction sets that libaom, dav1d and x264 have hand-written code for.
@@ -105,7 +106,7 @@ def find_optional_parts() -> list[OptionalPart]:
         OptionalPart(
             name="evaluation extra",
             purpose="VMAF and BD-rate of the offline comparison",
-            missing="" if has_evaluation else "pip install 'codecpilot[evaluation]'",
+            missing="" if has_evaluation else INSTALL_EVALUATION,
         ),
         OptionalPart(
             name="chromium",

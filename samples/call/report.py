@@ -48,7 +48,7 @@ def print_report(report: dict[str, Any], *, console: Console | None = None) -> N
     else:
         console.print("The call ended before anything was measured.")
     for path in report["recordings"]:
-        console.print(f"recorded {path}", highlight=False, soft_wrap=True)
+        console.print(f"recorded {path}", highlight=False, soft_wrap=True, markup=False)
 
 
 def _print_directions(report: dict[str, Any], console: Console) -> None:

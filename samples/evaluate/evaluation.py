@@ -10,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 from ...codecs.errors import CodecpilotError, LocalError
+from ...codecs.vmaf import INSTALL_EVALUATION
 from ...codecs.vmaf import MIN_SIDE_PX as VMAF_MIN_SIDE_PX
 from .clips import Clip, inspect_clips, pictures_of_run
 from .codec_specs import CodecSpec
@@ -32,8 +33,8 @@ def evaluate(request: Request) -> int:
 
     Raises LocalError, before anything is encoded, for a request that cannot be carried out.
     """
-    _check_out(request.out)
     _check_metrics(request)
+    _check_out(request.out)
     with Board() as board:
         try:
             return _evaluate(request, board)
@@ -154,7 +155,7 @@ def _check_out(out: Path) -> None:
 def _check_metrics(request: Request) -> None:
     if "vmaf" in request.metrics and importlib.util.find_spec("imageio_ffmpeg") is None:
         raise LocalError(
-            "VMAF needs the evaluation extra: codecpilot[evaluation]; or choose --metrics psnr,ssim"
+            f"VMAF needs the evaluation extra: {INSTALL_EVALUATION}; or choose --metrics psnr,ssim"
         )
 
 

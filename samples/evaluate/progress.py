@@ -64,7 +64,7 @@ class Board:
 
     def say(self, text: str) -> None:
         """A line about what happens."""
-        self._progress.console.print(text, soft_wrap=True)
+        self._progress.console.print(text, soft_wrap=True, markup=False)
 
     def busy(self, text: str) -> AbstractContextManager[object]:
         """Say what goes on for as long as it does; nothing where no terminal is."""
@@ -86,14 +86,14 @@ class Board:
         """A run has its result."""
         self._end(index)
         self._progress.console.print(
-            f"{self._jobs[index].label}  {_line(run.figures)}", soft_wrap=True
+            f"{self._jobs[index].label}  {_line(run.figures)}", soft_wrap=True, markup=False
         )
 
     def failed(self, index: int, reason: str) -> None:
         """A run has none."""
         self._end(index)
         text = f"{self._jobs[index].label}  failed: {reason}"
-        self._progress.console.print(text, style="red", soft_wrap=True)
+        self._progress.console.print(text, style="red", soft_wrap=True, markup=False)
 
     def conclude(self, evaluation: Evaluation, report: Path) -> None:
         """Print the means over clips, and where the report is."""
@@ -102,10 +102,10 @@ class Board:
         if table is not None:
             self._out.print(table)
         for reason in evaluation.comparison.refused:
-            self._out.print(f"no BD-rate: {reason}", soft_wrap=True)
+            self._out.print(f"no BD-rate: {reason}", soft_wrap=True, markup=False)
         if evaluation.failures:
             self._out.print(f"{len(evaluation.failures)} of {len(self._jobs)} runs failed")
-        self._out.print(f"report: {report}", soft_wrap=True)
+        self._out.print(f"report: {report}", soft_wrap=True, markup=False)
 
     def _stop(self) -> None:
         # One that never began would print an empty line.

@@ -75,7 +75,7 @@ def simulate_into(request: Request, folder: Path, *, console: Console | None = N
     except OSError as error:
         raise LocalError(f"cannot write {report}: {error.strerror}") from error
     print_figures(summary, console=console)
-    console.print(f"wrote {report}", highlight=False, soft_wrap=True)
+    console.print(f"wrote {report}", highlight=False, soft_wrap=True, markup=False)
     return summary
 
 

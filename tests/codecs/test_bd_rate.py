@@ -62,5 +62,5 @@ def test_curves_that_cannot_be_compared_are_refused(
 
 def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "bjontegaard", None)
-    with pytest.raises(LocalError, match=r"codecpilot\[evaluation\]"):
+    with pytest.raises(LocalError, match=r"pip install -e .\.\[evaluation\]"):
         bd_rate(ANCHOR, ANCHOR)

@@ -176,5 +176,5 @@ def test_a_stuck_ffmpeg_is_ended_and_reported(
 
 def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
-    with pytest.raises(LocalError, match=r"codecpilot\[evaluation\]"):
+    with pytest.raises(LocalError, match=r"pip install -e .\.\[evaluation\]"):
         vmaf(CLIP, WORSE, fps=30)

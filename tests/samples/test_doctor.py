@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from codecpilot.codecs.types import Codec
-from codecpilot.samples import speed
+from codecpilot.samples import machine, speed
 from codecpilot.samples.cli import main
 from codecpilot.samples.machine import (
     Library,
@@ -61,11 +61,11 @@ def test_a_missing_libaom_is_a_finding_not_an_error(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_machine_is_described() -> None:
-    machine = describe_machine()
-    assert 0 < machine.usable_cores <= max(1, machine.logical_cores)
-    assert machine.memory_bytes > machine.free_memory_bytes > 0
-    assert machine.packages["av"].startswith("16.")
-    assert machine.processor
+    here = describe_machine()
+    assert 0 < here.usable_cores <= max(1, here.logical_cores)
+    assert here.memory_bytes > here.free_memory_bytes > 0
+    assert here.packages["av"].startswith("16.")
+    assert here.processor
     assert {part.name for part in find_optional_parts()} == {"evaluation extra", "chromium"}
 
 
@@ -143,3 +143,14 @@ def test_the_command_prints_and_writes_its_findings(
     assert report["verdict"][0].startswith("64x64 at 30 fps:")
     for words in ("libaom 3.", "AV1 ultralow", "H264", "cores usable"):
         assert words in printed
+
+
+def test_what_is_missing_is_told_with_the_command_that_installs_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The brackets of an extra were taken for markup, and the advice installed nothing."""
+    monkeypatch.setattr(speed, "SIZES", ((64, 64),))
+    monkeypatch.setattr(speed, "FRAMES", {(64, 64): 3})
+    monkeypatch.setattr(machine.util, "find_spec", lambda name: None)
+    assert main(["doctor"]) == 0
+    assert "not here: .venv/bin/pip install -e '.[evaluation]'" in capsys.readouterr().out
