@@ -16,7 +16,7 @@ from aiortc.rtp import AnyRtcpPacket
 from aiortc.stats import RTCStatsReport
 
 from ...codecs.errors import LocalError
-from ...codecs.factory import open_encoder
+from ...codecs.factory import open_encoder, prepare_encoder
 from ...codecs.pictures import picture_from_frame
 from ...codecs.types import Codec, EncodedFrame
 from ...ratecontrol.frame_controller import FrameController
@@ -66,6 +66,8 @@ class CallRtpSender(RTCRtpSender, CoreEndpoint):
     def configure(self, settings: CallSettings, emit: EventSink) -> None:
         """Set what the connection decides: called once, before the sender starts."""
         self._settings, self._emit = settings, emit
+        if self.kind == "video":
+            prepare_encoder(Codec(settings.codecs[0]))
 
     async def send(self, parameters: RTCRtpSendParameters) -> None:
         """Start sending with what was negotiated; a later call only leaves a codec given up since."""
