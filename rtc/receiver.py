@@ -40,14 +40,14 @@ REPORT_INTERVAL_US = 1_000_000
 class ReceiverSettings:
     """What signalling agreed on. ssrc is the one our own RTCP is sent from.
 
-    remote_ssrc and remote_rtx_ssrc may be None: then the first packet of each kind tells.
+    remote_ssrc may be None: then the first media packet tells. Retransmissions are told by their
+    payload type, whatever their SSRC.
     """
 
     ssrc: int
     codecs: tuple[NegotiatedCodec, ...]
     extensions: ExtensionMap
     remote_ssrc: int | None = None
-    remote_rtx_ssrc: int | None = None
 
 
 class ReceiverCore:

@@ -103,7 +103,6 @@ class Party:
                 codecs=agreement.codecs,
                 extensions=agreement.extensions,
                 remote_ssrc=remote.identity.ssrc,
-                remote_rtx_ssrc=remote.identity.rtx_ssrc,
             ),
             rng=self.rng,
             now_us=self.clock.local_us(0),
