@@ -25,7 +25,6 @@ class OutboundCounters:
     frameHeight: int = 0
     packetsSent: int = 0
     bytesSent: int = 0
-    headerBytesSent: int = 0
     retransmittedPacketsSent: int = 0
     retransmittedBytesSent: int = 0
     nackCount: int = 0

@@ -29,16 +29,6 @@ class DecodeOrder:
     def __len__(self) -> int:
         return len(self._waiting)
 
-    @property
-    def started(self) -> bool:
-        """Whether any frame was decoded yet."""
-        return self._last_sequence is not None
-
-    @property
-    def last_sequence(self) -> int | None:
-        """The last sequence number of the last frame given to the decoder."""
-        return self._last_sequence
-
     def insert(self, frame: ReceivedFrame) -> bool:
         """Keep a frame until it may be decoded; False when the decoder has passed it already."""
         if self._last_sequence is not None and frame.first_sequence <= self._last_sequence:

@@ -85,15 +85,13 @@ class PacketBuffer:
             sequence += 1
         return self._take_frame(sequence) if sequence in self._packets else None
 
-    def discard_through(self, sequence: int) -> int:
-        """Forget everything up to a sequence number; returns how many packets were waiting there."""
+    def discard_through(self, sequence: int) -> None:
+        """Forget everything up to a sequence number."""
         if sequence <= self._done:
-            return 0
+            return
         self._done = sequence
-        stale = [s for s in self._packets if s <= sequence]
-        for s in stale:
-            del self._packets[s]
-        return len(stale)
+        for stale in [s for s in self._packets if s <= sequence]:
+            del self._packets[stale]
 
     def _take_frame(self, sequence: int) -> list[MediaPacket] | None:
         first = self._first_of(sequence)

@@ -36,13 +36,6 @@ class RtpPacket:
     extensions: tuple[tuple[int, bytes], ...] = ()
     padding_bytes: int = 0
 
-    def extension(self, extension_id: int) -> bytes | None:
-        """The value of the first extension with this local id, None when there is none."""
-        for present_id, value in self.extensions:
-            if present_id == extension_id:
-                return value
-        return None
-
     def serialize(self) -> bytes:
         """The packet's bytes. Raises LocalError for a field that its width cannot carry."""
         if not (0 <= self.payload_type <= 127 and len(self.csrcs) <= 15):

@@ -21,11 +21,6 @@ class Unwrapper:
         self._half = 1 << (bits - 1)
         self._last: int | None = None
 
-    @property
-    def last(self) -> int | None:
-        """What the last call of unwrap returned; None before the first."""
-        return self._last
-
     def peek(self, value: int) -> int:
         """What unwrap would return, without moving the reference."""
         if self._last is None:

@@ -77,7 +77,6 @@ def test_nothing_but_a_key_frame_comes_first():
     order.insert(frame(1, described=False))
     order.insert(frame(2, 0))
     assert decode_all(order) == []
-    assert not order.started
 
 
 def test_after_a_key_frame_older_frames_are_no_reference():

@@ -101,7 +101,7 @@ def test_padding_that_comes_last_releases_the_frame_behind_it():
 def test_what_was_discarded_stays_away():
     buffer = PacketBuffer()
     buffer.insert(packet(5, 0, starts=True))
-    assert buffer.discard_through(6) == 1
+    buffer.discard_through(6)
     assert len(buffer) == 0
     assert buffer.insert(packet(6, 0, marker=True, starts=True)) is None
     assert len(buffer) == 0
