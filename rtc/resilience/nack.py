@@ -50,13 +50,13 @@ class NackTracker:
         for lost in [s for s in self._missing if s <= sequence]:
             del self._missing[lost]
 
-    def poll(self, *, now_us: int, rtt_us: int | None) -> tuple[int, ...]:
+    def poll(self, *, now_us: int, rtt_us: int) -> tuple[int, ...]:
         """Numbers to ask for now, ascending; those asked for too often are given up."""
         due = sorted(s for s, m in self._missing.items() if m.next_us <= now_us)
         for sequence in due:
             entry = self._missing[sequence]
             entry.tries += 1
-            entry.next_us = now_us + (rtt_us if rtt_us is not None else DEFAULT_RTT_US)
+            entry.next_us = now_us + rtt_us
             if entry.tries >= MAX_TRIES:
                 del self._missing[sequence]
         return tuple(due)
