@@ -73,7 +73,8 @@ class EncodeRequest:
     target_bps is obeyed by those that run their own rate control (H.264). reads and writes are
     reference slots 0..7: what the frame may predict from, nearest first, and what it overwrites.
     A key frame reads nothing and overwrites every slot. scale codes this one frame at a fraction
-    of the picture's size. preset names a row of the encoder's preset table.
+    of the picture's size. preset names a row of the encoder's preset table. temporal_id,
+    dependencies (frame ids) and ltr_slot pass on to the EncodedFrame; an LTR may be coded otherwise.
     """
 
     picture: Picture
@@ -89,7 +90,6 @@ class EncodeRequest:
     scale: Fraction = FULL_SIZE
     preset: str = "default"
     content: Content = Content.CAMERA
-    max_bytes: int | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.quantizer <= 63:

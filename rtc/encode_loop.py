@@ -60,8 +60,16 @@ def encode_picture(
     )
     if isinstance(plan, Drop):
         return Skipped(reason=plan.reason, tries=0, encode_us=0, encode_cpu_us=0)
-    request = _request(picture, references, plan, frame_id, temporal_id, preset, content)
-    return _tries(request, references, encoder, controller, book)
+    request = _request(
+        picture,
+        references=references,
+        plan=plan,
+        frame_id=frame_id,
+        temporal_id=temporal_id,
+        preset=preset,
+        content=content,
+    )
+    return _tried(request, references, encoder=encoder, controller=controller, book=book)
 
 
 def _held_sizes(book: SlotBook, references: References) -> list[tuple[int, int]]:
@@ -81,6 +89,7 @@ def _kind(*, key: bool, ltr: bool, temporal_id: int) -> FrameKind:
 
 def _request(
     picture: Picture,
+    *,
     references: References,
     plan: FramePlan,
     frame_id: int,
@@ -93,7 +102,7 @@ def _request(
         frame_id=frame_id,
         quantizer=plan.quantizer,
         target_bps=plan.target_bps,
-        key=plan.kind is FrameKind.KEY,
+        key=references.key,
         reads=references.reads,
         writes=references.writes,
         temporal_id=temporal_id,
@@ -102,13 +111,13 @@ def _request(
         scale=plan.scale,
         preset=preset,
         content=content,
-        max_bytes=plan.hard_cap_bits // 8,
     )
 
 
-def _tries(
+def _tried(
     request: EncodeRequest,
     references: References,
+    *,
     encoder: VideoEncoder,
     controller: FrameController,
     book: SlotBook,
