@@ -70,21 +70,30 @@ def read_frame_header(
     slot_sizes are the (width, height) held in the eight slots, for headers that take their size
     from one; the layer ids are those of the OBU's extension, 0 without one.
     """
-    reader = _Reader(payload[:_LONGEST_BYTES], sequence)
-    reader.slot_sizes = slot_sizes
-    reader.layers = (temporal_id, spatial_id)
+    reader = _Reader(
+        payload[:_LONGEST_BYTES],
+        sequence,
+        slot_sizes=slot_sizes,
+        layers=(temporal_id, spatial_id),
+    )
     return reader.read()
 
 
 class _Reader:
     """uncompressed_header (5.9.2): one method a part, in the order of the bits."""
 
-    slot_sizes: Sequence[Size | None]
-    layers: tuple[int, int]
-
-    def __init__(self, payload: bytes, sequence: SequenceHeader) -> None:
+    def __init__(
+        self,
+        payload: bytes,
+        sequence: SequenceHeader,
+        *,
+        slot_sizes: Sequence[Size | None],
+        layers: tuple[int, int],
+    ) -> None:
         self._bits = BitReader(payload)
         self._sequence = sequence
+        self._slot_sizes = slot_sizes
+        self._layers = layers
         self._type = FrameType.KEY
         self._show = self._resilient = True
         self._disable_cdf_update = self._screen = self._integer_mv = self._intrabc = False
@@ -169,7 +178,7 @@ class _Reader:
         bits, model = self._bits, self._sequence.decoder_model
         if model is None or not bits.flag():  # buffer_removal_time_present_flag
             return
-        temporal_id, spatial_id = self.layers
+        temporal_id, spatial_id = self._layers
         for point in self._sequence.operating_points:
             inside = point.idc >> temporal_id & 1 and point.idc >> (spatial_id + 8) & 1
             if point.decoder_model and (point.idc == 0 or inside):
@@ -210,7 +219,7 @@ class _Reader:
         for index in range(_REFS_PER_FRAME):
             if self._bits.flag():
                 self._found_ref = index
-                held = self.slot_sizes[self._reads[index]] if self._reads else None
+                held = self._slot_sizes[self._reads[index]] if self._reads else None
                 if held is not None:
                     self._set_size(held)
                 return
