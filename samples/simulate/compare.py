@@ -10,7 +10,7 @@ from rich.console import Console
 
 from ...codecs.errors import LocalError
 from ...rtc.simulation.scenario import Table, shared_values
-from .outputs import write_json
+from ..json_file import write_json
 from .single import prepare, simulate_into
 from .tables import print_comparison
 

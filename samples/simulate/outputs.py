@@ -14,6 +14,7 @@ from ...codecs.ivf import IvfWriter
 from ...codecs.types import Codec
 from ...rtc.simulation.records import FrameRecord, PacketRecord
 from ...rtc.simulation.run import Direction, Run
+from ..json_file import write_json
 
 
 def make_folder(path: Path) -> None:
@@ -38,11 +39,6 @@ def write_run(run: Run, summary: dict[str, Any], folder: Path) -> None:
             _write_bitstreams(direction, folder)
     except OSError as error:
         raise LocalError(f"cannot write into {folder}: {error.strerror}") from error
-
-
-def write_json(path: Path, values: dict[str, Any]) -> None:
-    """Raises OSError."""
-    path.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
 
 
 def _write_csv(path: Path, kind: type[Any], tables: Iterable[Iterable[Any]]) -> None:
