@@ -75,7 +75,11 @@ def test_a_module_imports_only_what_its_layer_may(path: Path):
 
 @pytest.mark.parametrize(
     "path",
-    [p for p in modules() if p.relative_to(ROOT).parts[0] in ("ratecontrol", "rtc") and not is_adapter(p)],
+    [
+        p
+        for p in modules()
+        if p.relative_to(ROOT).parts[0] in ("ratecontrol", "rtc") and not is_adapter(p)
+    ],
     ids=lambda p: str(p.relative_to(ROOT)),
 )
 def test_the_pure_part_has_no_clock_no_socket_and_no_randomness_of_its_own(path: Path):
