@@ -10,16 +10,16 @@ import io
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
-import cv2
 import numpy as np
 
 from ...codecs.errors import RemoteError
 from ...codecs.factory import open_decoder
 from ...codecs.ivf import read_ivf_frames, read_ivf_header
 from ...codecs.metrics import psnr_y, ssim_y
-from ...codecs.pictures import i420_from_picture, new_picture, scale_picture
+from ...codecs.pictures import new_picture, scale_picture
 from ...codecs.types import Codec, Picture
 from ...codecs.vmaf import vmaf
+from ..jpeg import jpeg_from_picture
 from .job import FrameRow, Job, Quality
 
 JPEG_QUALITY = 95  # ours: what it adds is below what any of these rates leaves
@@ -94,7 +94,9 @@ class _Tally:
             if "ssim" in self._metrics:
                 self._ssim.append(ssim_y(*pair))
             if index == self._shot_index:
-                self._source, self._shot = map(_jpeg, pair)
+                self._source, self._shot = (
+                    jpeg_from_picture(picture, quality=JPEG_QUALITY) for picture in pair
+                )
             yield pair
 
     def quality(self, *, vmaf_mean: float | None) -> Quality:
@@ -110,12 +112,3 @@ class _Tally:
 
 def _mean(values: list[float]) -> float | None:
     return float(np.mean(values)) if values else None
-
-
-def _jpeg(picture: Picture) -> bytes:
-    planes = np.frombuffer(i420_from_picture(picture), np.uint8)
-    image = cv2.cvtColor(
-        planes.reshape(picture.height * 3 // 2, picture.width), cv2.COLOR_YUV2BGR_I420
-    )
-    encoded = cv2.imencode(".jpg", image, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])[1]
-    return bytes(encoded)

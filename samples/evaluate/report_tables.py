@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 import itertools
 from collections.abc import Sequence
 from html import escape
 
+from ..jpeg import data_url
 from .charts import color_class
 from .codec_specs import CodecSpec
 from .results import FinishedRun
@@ -71,9 +71,8 @@ def runs_table(runs: Sequence[FinishedRun], codecs: Sequence[CodecSpec]) -> str:
 
 
 def _figure(jpeg: bytes, caption: str, note: str) -> str:
-    source = "data:image/jpeg;base64," + base64.b64encode(jpeg).decode()
     small = f" <small>{note}</small>" if note else ""
-    return f'<figure><img src="{source}" alt=""><figcaption>{caption}{small}</figcaption></figure>'
+    return f'<figure><img src="{data_url(jpeg)}" alt=""><figcaption>{caption}{small}</figcaption></figure>'
 
 
 def _table_row(run: FinishedRun, codecs: Sequence[CodecSpec]) -> str:

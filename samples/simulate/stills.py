@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 from dataclasses import dataclass
-
-import cv2
-import numpy as np
 
 from ...codecs.metrics import psnr_y
 from ...codecs.types import Picture
+from ..jpeg import data_url, jpeg_from_picture
 
 # Ours: enough to see what a call looked like, in a page of some hundred kilobytes.
 STILLS = 6
@@ -43,18 +40,12 @@ class StillSink:
                 Still(
                     number=self._count,
                     psnr_y=round(psnr_y(wanted, shown), 1),
-                    wanted=data_url(wanted),
-                    shown=data_url(shown),
+                    wanted=_small(wanted),
+                    shown=_small(shown),
                 )
             )
         self._count += 1
 
 
-def data_url(picture: Picture) -> str:
-    """A small JPEG of a picture."""
-    i420 = np.concatenate([p.reshape(-1) for p in (picture.y, picture.u, picture.v)])
-    bgr = cv2.cvtColor(i420.reshape(-1, picture.width), cv2.COLOR_YUV2BGR_I420)
-    height = round(picture.height * WIDTH_PX / picture.width)
-    small = cv2.resize(bgr, (WIDTH_PX, height), interpolation=cv2.INTER_AREA)
-    _, data = cv2.imencode(".jpg", small, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
-    return "data:image/jpeg;base64," + base64.b64encode(data.tobytes()).decode("ascii")
+def _small(picture: Picture) -> str:
+    return data_url(jpeg_from_picture(picture, quality=JPEG_QUALITY, width_px=WIDTH_PX))
