@@ -7,7 +7,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-# No test depends on wall time: examples may be slow on a busy machine.
+# No deadline an example: a busy machine is slow.
 hypothesis.settings.register_profile("codecpilot", deadline=None)
 hypothesis.settings.load_profile("codecpilot")
 

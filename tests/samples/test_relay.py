@@ -18,6 +18,8 @@ from codecpilot.rtc.simulation.rate import parse_rate
 from codecpilot.rtc.simulation.steps import Steps
 from codecpilot.samples.relay import Relay
 
+from tests.live_call import eventually
+
 MEDIA, STUN = b"\x80", b"\x01"
 PACKETS, SIZE = 80, 472
 
@@ -86,7 +88,7 @@ async def test_before_it_is_armed_everything_passes_at_once():
     async with Call() as call:
         for number in range(20):
             call.send("a", packet(number))
-        await asyncio.sleep(0.1)
+        await eventually(lambda: len(call.peers["b"].received) >= 20, "every packet")
         assert call.peers["b"].numbers() == list(range(20))
         assert call.links["a"].counters.offered_packets == 0
 
@@ -97,10 +99,10 @@ async def test_it_loses_and_delays_as_the_link_says_in_order():
         for number in range(PACKETS):
             call.send("a", packet(number))
             await asyncio.sleep(0.005)
-        await asyncio.sleep(0.2)
-        counters = call.links["a"].counters
-        got = call.peers["b"].numbers()
-        assert counters.offered_packets == PACKETS
+        counters, peer = call.links["a"].counters, call.peers["b"]
+        await eventually(lambda: counters.offered_packets == PACKETS, "all are offered")
+        await eventually(lambda: len(peer.received) >= counters.delivered_packets, "all arrive")
+        got = peer.numbers()
         assert counters.offered_bytes == PACKETS * (SIZE + WIRE_OVERHEAD_BYTES)
         assert len(got) == counters.delivered_packets
         assert got == sorted(got)
@@ -113,11 +115,15 @@ async def test_it_loses_and_delays_as_the_link_says_in_order():
 async def test_a_packet_takes_its_service_and_its_delay():
     async with Call() as call:
         call.relay.arm()
-        start = asyncio.get_running_loop().time()
-        call.send("b", packet(1))
-        await asyncio.sleep(0.15)
-        ((arrival, _),) = call.peers["a"].received
-        assert 0.029 <= arrival - start <= 0.1
+        peer, times = call.peers["a"], []
+        for number in range(5):
+            start = asyncio.get_running_loop().time()
+            call.send("b", packet(number))
+            await eventually(lambda: peer.received, "the packet")
+            arrival, _ = peer.received.pop()
+            times.append(arrival - start)
+        # A busy machine delays some of them further.
+        assert 0.029 <= min(times) <= 0.1
 
 
 @pytest.mark.parametrize(("first", "diverted"), [(MEDIA, False), (STUN, True)])
