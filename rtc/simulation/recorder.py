@@ -39,7 +39,7 @@ class Recorder:
         """What went to the decoder, in order."""
         self.payload_bytes = dict.fromkeys(PacketKind, 0)
         self.recoveries_us: list[int] = []
-        """Of each lost packet's frame that a later decoded frame follows; see DESIGN's recovery time."""
+        """Of each lost packet's frame that a later decoded frame follows; see the README's figures."""
         self.screen = screen
         self.decisions = SenderDecisions(peer=sender, events=events)
         self._receiver = receiver

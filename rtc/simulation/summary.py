@@ -1,4 +1,4 @@
-"""The figures of a finished run, as summary.json has them; DESIGN's words define them.
+"""The figures of a finished run, as summary.json has them; the README says what they count.
 
 Both directions alone count their own link. kbps is of encoded frames; utilisation of everything on
 the wire, reports and retransmissions included, against what the link could have carried. psnr_y_shown
