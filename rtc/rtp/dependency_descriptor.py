@@ -124,18 +124,9 @@ class DependencyDescriptorWriter:
         Raises LocalError for an illegal combination: receivers take a packet with a structure for
         the first of a key frame, and Chromium drops a frame with more than 5 references.
         """
-        if key != (not fdiffs) or (key and (temporal_id or chain_fdiff)):
-            raise LocalError(
-                f"a key frame, and no other, has no fdiffs; it is in layer 0 and begins the chain: "
-                f"key {key}, fdiffs {fdiffs}, temporal_id {temporal_id}, chain_fdiff {chain_fdiff}"
-            )
+        _check_frame(key=key, temporal_id=temporal_id, fdiffs=fdiffs, chain_fdiff=chain_fdiff)
         if attach_structure and not (key and first):
             raise LocalError("only the first packet of a key frame carries the structure")
-        if len(fdiffs) > MAX_REFERENCES or not 0 <= chain_fdiff <= MAX_CHAIN_FDIFF:
-            raise LocalError(
-                f"at most {MAX_REFERENCES} fdiffs and a chain_fdiff of 0..{MAX_CHAIN_FDIFF}, "
-                f"got {fdiffs} and {chain_fdiff}"
-            )
         template_id, custom_fdiffs, custom_chain = _nearest_template(
             temporal_id, tuple(sorted(set(fdiffs))), (chain_fdiff,)
         )
@@ -149,6 +140,19 @@ class DependencyDescriptorWriter:
             custom_chain_fdiffs=custom_chain,
         )
         return serialize_descriptor(descriptor, CALL_STRUCTURE)
+
+
+def _check_frame(*, key: bool, temporal_id: int, fdiffs: tuple[int, ...], chain_fdiff: int) -> None:
+    if key != (not fdiffs) or (key and (temporal_id or chain_fdiff)):
+        raise LocalError(
+            f"a key frame, and no other, has no fdiffs; it is in layer 0 and begins the chain: "
+            f"key {key}, fdiffs {fdiffs}, temporal_id {temporal_id}, chain_fdiff {chain_fdiff}"
+        )
+    if len(fdiffs) > MAX_REFERENCES or not 0 <= chain_fdiff <= MAX_CHAIN_FDIFF:
+        raise LocalError(
+            f"at most {MAX_REFERENCES} fdiffs and a chain_fdiff of 0..{MAX_CHAIN_FDIFF}, "
+            f"got {fdiffs} and {chain_fdiff}"
+        )
 
 
 def _describe(
