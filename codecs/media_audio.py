@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import LocalError
-from .media_container import MAX_GAP_US, US_PER_S, decoded_frames, open_container
+from .media_container import MAX_GAP_US, US_PER_S, begun, decoded_frames, open_container
 
 SAMPLE_RATE_HZ = 48_000  # RFC 7587, section 4.1: the clock of Opus
 BLOCK_SAMPLES = SAMPLE_RATE_HZ // 50  # 20 ms, RFC 7587's default
@@ -38,16 +38,7 @@ def open_audio(path: str | Path, *, loop: bool = False) -> Generator[AudioBlock,
             raise LocalError(f"{path}: no audio stream")
         length_us = container.duration or 0
     runs = _looped_runs(path, length_us) if loop else _runs(path)
-    blocks = _blocks(runs)
-    first = next(blocks, None)
-    if first is None:
-        raise LocalError(f"{path}: no sound can be decoded")
-
-    def all_blocks() -> Generator[AudioBlock, None, None]:
-        yield first
-        yield from blocks
-
-    return all_blocks()
+    return begun(_blocks(runs), or_else=f"{path}: no sound can be decoded")
 
 
 def _blocks(runs: Iterator[Samples]) -> Iterator[AudioBlock]:

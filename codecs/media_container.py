@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import TypeVar
 
 import av
 from av.container import InputContainer
@@ -13,6 +14,8 @@ from av.stream import Disposition
 from av.video.stream import VideoStream
 
 from .errors import LocalError
+
+T = TypeVar("T")
 
 US_PER_S = 1_000_000
 DEFAULT_FPS = Fraction(30)  # ours: for elementary streams that carry no timing
@@ -110,6 +113,22 @@ def decoded_frames(
             yield from frames  # type: ignore[misc]
     except av.FFmpegError:
         return
+
+
+def begun(items: Iterator[T], *, or_else: str) -> Generator[T, None, None]:
+    """The same items, the first already read, so that what is wrong shows now.
+
+    Raises LocalError with the words of or_else where there is none.
+    """
+    first = next(items, None)
+    if first is None:
+        raise LocalError(or_else)
+
+    def all_items(first: T) -> Generator[T, None, None]:
+        yield first
+        yield from items
+
+    return all_items(first)
 
 
 def _is_sideways(container: InputContainer, stream: VideoStream) -> bool:

@@ -17,6 +17,7 @@ from .media_container import (
     MAX_GAP_US,
     UNTIMED_FORMATS,
     US_PER_S,
+    begun,
     decoded_frames,
     existing_file,
     open_container,
@@ -65,20 +66,8 @@ def open_video(
         pictures = _raw_pictures(path, size=size, fps=rate or DEFAULT_FPS, loop=loop)
     else:
         pictures = _file_pictures(path, fps=rate, loop=loop)
-    return _begun(itertools.islice(_fitted(pictures, size), frames), path)
-
-
-def _begun(pictures: Iterator[Picture], path: str | Path) -> Pictures:
-    """The same pictures, the first already read, so that what is wrong shows now."""
-    first = next(pictures, None)
-    if first is None:
-        raise LocalError(f"{path}: no picture can be decoded")
-
-    def all_pictures() -> Pictures:
-        yield first
-        yield from pictures
-
-    return all_pictures()
+    shown = itertools.islice(_fitted(pictures, size), frames)
+    return begun(shown, or_else=f"{path}: no picture can be decoded")
 
 
 def _fitted(pictures: Iterator[Picture], size: tuple[int, int] | None) -> Iterator[Picture]:
