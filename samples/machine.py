@@ -116,6 +116,31 @@ def find_optional_parts() -> list[OptionalPart]:
     ]
 
 
+def quota_cores(cgroups: Path) -> float:
+    """The CPU quota of a container, in cores (cgroup v2's cpu.max, v1's cpu.cfs_*); inf without one."""
+    try:
+        if (cgroups / "cpu.max").exists():
+            quota, period = (cgroups / "cpu.max").read_text().split()
+        else:
+            quota, period = (
+                (cgroups / f"cpu/cpu.cfs_{n}_us").read_text() for n in ("quota", "period")
+            )
+        return int(quota) / int(period) if int(quota) > 0 else math.inf
+    except (OSError, ValueError):  # No such file, or "max".
+        return math.inf
+
+
+def processor(cpuinfo: Path) -> tuple[str, frozenset[str]]:
+    """Model and flags as Linux tells them; nothing elsewhere."""
+    try:
+        lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return "", frozenset()
+    fields = {key.strip(): value.strip() for key, _, value in (x.partition(":") for x in lines)}
+    flags = fields.get("flags") or fields.get("Features") or ""
+    return fields.get("model name", ""), frozenset(flags.split())
+
+
 def _library(role: str, name: str, find: Callable[[], tuple[str, str]]) -> Library:
     try:
         found_name, path = find()
@@ -140,33 +165,8 @@ def _file(name: str) -> str:
     return next((str(path) for path in carried_libraries("av", name)), "")
 
 
-def quota_cores(cgroups: Path) -> float:
-    """The CPU quota of a container, in cores (cgroup v2's cpu.max, v1's cpu.cfs_*); inf without one."""
-    try:
-        if (cgroups / "cpu.max").exists():
-            quota, period = (cgroups / "cpu.max").read_text().split()
-        else:
-            quota, period = (
-                (cgroups / f"cpu/cpu.cfs_{n}_us").read_text() for n in ("quota", "period")
-            )
-        return int(quota) / int(period) if int(quota) > 0 else math.inf
-    except (OSError, ValueError):  # No such file, or "max".
-        return math.inf
-
-
 def _version(package: str) -> str:
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
         return ""
-
-
-def processor(cpuinfo: Path) -> tuple[str, frozenset[str]]:
-    """Model and flags as Linux tells them; nothing elsewhere."""
-    try:
-        lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return "", frozenset()
-    fields = {key.strip(): value.strip() for key, _, value in (x.partition(":") for x in lines)}
-    flags = fields.get("flags") or fields.get("Features") or ""
-    return fields.get("model name", ""), frozenset(flags.split())
