@@ -1,6 +1,8 @@
 // Draws what comes over the call's WebSocket: text is figures, binary is a side's letter and a JPEG.
 
 const KEPT_POINTS = 120;
+// Narrower, the first points would be told apart by milliseconds.
+const MIN_SECONDS = 10;
 const CHART_HEIGHT_PX = 150;
 const RETRY_MS = 2000;
 
@@ -77,7 +79,7 @@ class Chart {
     return {
       ...this.size(),
       cursor: { show: false },
-      scales: { x: { time: false }, y: { range: (_, low, high) => this.range(low, high) } },
+      scales: { x: { time: false, range: (_, low, high) => [low, Math.max(high, low + MIN_SECONDS)] }, y: { range: (_, low, high) => this.range(low, high) } },
       axes: [
         { ...axis, size: 26, space: 70, values: (_, ticks) => ticks.map((t) => `${t} s`) },
         { ...axis, size: 46, space: 28 },
