@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from codecpilot.codecs.errors import LocalError
-from codecpilot.codecs.media import open_audio, open_camera, open_video, probe
-from codecpilot.codecs.media_camera import device_name
+from codecpilot.codecs.media import open_audio, open_video, probe
 from codecpilot.codecs.pictures import (
     frame_from_picture,
     i420_from_picture,
@@ -285,21 +284,6 @@ def test_a_reader_can_be_closed_before_its_end(clip: Path) -> None:
     next(pictures)
     pictures.close()
     assert next(pictures, None) is None
-
-
-def test_each_system_has_its_names_for_cameras() -> None:
-    assert device_name(2, platform="linux") == ("v4l2", "/dev/video2")
-    assert device_name(0, platform="darwin") == ("avfoundation", "0:none")
-    assert device_name(1, platform="win32") == ("vfwcap", "1")
-    assert device_name("Cam", platform="win32") == ("dshow", "video=Cam")
-    for camera, platform in ((-1, "linux"), (0, "plan9")):
-        with pytest.raises(LocalError):
-            device_name(camera, platform=platform)
-
-
-def test_a_camera_that_is_not_there_is_said_in_one_line() -> None:
-    with pytest.raises(LocalError, match=r"camera .*987.* cannot be opened"):
-        open_camera(987, size=(640, 360))
 
 
 def test_the_reference_clips_are_read_whole(shared: Path) -> None:
