@@ -21,8 +21,8 @@ from .vbv import VbvBuffer
 MICRO = 1_000_000
 TARGET_START_BPS = 300_000
 # Ours: unused rate that steering may still spend later, as delay, and how soon it is forgotten.
-CREDIT_US = 60_000
-CREDIT_DECAY_US = 500_000
+CREDIT_US = 90_000
+CREDIT_DECAY_US = 4_000_000
 # Ours: while a large frame is worked off, every frame may still take this part of an even share.
 SHARE_MIN = 0.4
 # Ours: how fast encoders with their own rate control are asked to work off the backlog.

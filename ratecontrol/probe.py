@@ -17,7 +17,7 @@ SPACING_MIN_PX = 4
 # Ours: differences up to this are a camera's noise, which costs no bits at a call's quantizers.
 NOISE = 1
 # Ours: what log2 sees of pictures without any change or detail.
-CHANGE_FLOOR = 2.0**-6
+CHANGE_FLOOR = 2.0**-5
 DETAIL_FLOOR = 0.3
 
 

@@ -30,22 +30,24 @@ KEY_SIZE = 0.58
 # Ours: fitted to 28 traces of 300 frames at wandering quantizers: mean error of log2 0.35, against
 # 0.58 without the change of pixels and 0.61 without what the reference shows.
 NEWS_START = 8.6
-FALL = 1.17
-COARSER = 0.80
-CHANGE = 0.535
+FALL = 1.16
+COARSER = 0.75
+CHANGE = 0.57
 SIZE = 0.765
-REFINEMENT_START = -1.27
-SLACK = 0.05
+REFINEMENT_START = -0.9
+SLACK = 0.06
 # Ours, from the same fit: how much of what it shows a frame takes over at its own quantizer. A
 # coarser frame leaves alone what did not change, a finer one improves what its bits pay for.
-TAKEN_COARSER = 0.58
-TAKEN_COARSER_PER_KEY = 3.5
-TAKEN_FINER = 0.89
-GAIN = 0.36
-GAIN_REFINEMENT = 0.3
+TAKEN_COARSER = 0.57
+TAKEN_COARSER_PER_KEY = 3.9
+TAKEN_FINER = 0.88
+GAIN = 0.3
+GAIN_REFINEMENT = 0.25
 GAIN_KEY = 0.5
 GAIN_FIRST = 0.8
 JUMP = 0.5
+MEAN_GAIN = 0.15
+WEIGHT_SOME = 0.3
 MAX_ERROR = 1.5
 REFINEMENT_MIN, REFINEMENT_MAX = -5.0, 0.7
 # Ours: a frame with a smaller payload than this says little of the content.
@@ -69,6 +71,7 @@ class RateModel:
         self._key = KEY_START
         self._news = NEWS_START
         self._refinement = REFINEMENT_START
+        self._mean_change: float | None = None
         self._frames = 0
         self._last_error = 0.0
 
@@ -123,12 +126,14 @@ class RateModel:
             return
         news, refinement = self.parts(scene, coarse=coarseness(quantizer))
         share = news / (news + refinement)
-        self._news += self._gain(error, bits) * bounded * share
+        weight = self._weight(scene.log_change)
+        self._news += self._gain(error, bits) * bounded * weight * share
         if refinement > 0:
-            moved = self._refinement + GAIN_REFINEMENT * bounded * (1.0 - share)
+            moved = self._refinement + GAIN_REFINEMENT * bounded * weight * (1.0 - share)
             self._refinement = min(max(moved, REFINEMENT_MIN), REFINEMENT_MAX)
         self._frames += 1
-        self._last_error = error
+        if weight > WEIGHT_SOME:
+            self._last_error = error
 
     def shown(self, scene: Scene, *, quantizer: int, bits: int) -> float:
         """Coarseness of what a sent frame of this size shows, its reference's part included."""
@@ -149,6 +154,14 @@ class RateModel:
     def _key_payload(self, scene: Scene, coarse: float) -> float:
         size = KEY_SIZE * scene.log_pixels
         return math.exp2(self._key + KEY_DETAIL * scene.log_detail + size - KEY_FALL * coarse)
+
+    def _weight(self, log_change: float) -> float:
+        """1 for a usual picture, less for one that hardly changed, which says as much less."""
+        change = math.exp2(CHANGE * log_change)
+        if self._mean_change is None:
+            self._mean_change = change
+        self._mean_change += MEAN_GAIN * (change - self._mean_change)
+        return min(1.0, change / self._mean_change)
 
     def _gain(self, error: float, bits: int) -> float:
         if bits < OVERHEAD_BITS + PAYLOAD_FLOOR:
