@@ -8,7 +8,7 @@ which ours stand: same code, nothing registered globally.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -38,8 +38,10 @@ from .clock import NTP_EPOCH_OFFSET_US
 from .dtls_transport import CallDtlsTransport
 from .numbering import follow_extension_ids, follow_payload_types
 from .receiver import CallRtpReceiver
+from .remote_track import CallRemoteStreamTrack
 from .sender import CallRtpSender
 from .settings import CallSettings
+from .streams import sound_of_pictures
 from .transceiver import CallRtpTransceiver
 
 # RFC 8285 6: without it a peer keeps to the one-byte form, and longer extensions vanish silently.
@@ -70,6 +72,7 @@ class CallPeerConnection(RTCPeerConnection):
             **vars(rtcpeerconnection),
             "CODECS": {**CODECS, "video": video_codecs(preference)},
             "HEADER_EXTENSIONS": {**HEADER_EXTENSIONS, "video": extensions},
+            "RemoteStreamTrack": CallRemoteStreamTrack,
             "RTCDtlsTransport": CallDtlsTransport,
             "RTCRtpReceiver": CallRtpReceiver,
             "RTCRtpSender": CallRtpSender,
@@ -107,7 +110,9 @@ class CallPeerConnection(RTCPeerConnection):
 
         method = self._bound(RTCPeerConnection.setRemoteDescription, filter_preferred_codecs=agreed)
         await method(self, sessionDescription)
-        self._follow_numbers(sessionDescription)
+        media = sdp.SessionDescription.parse(sessionDescription.sdp).media
+        self._follow_numbers(media)
+        self._match_sound(media)
 
     def capture_wall_us(self, receiver: RTCRtpReceiver, frame: Any) -> int | None:
         """When a frame of a receiver's track was captured, in microseconds since 1970.
@@ -119,14 +124,21 @@ class CallPeerConnection(RTCPeerConnection):
         since_1900_us = receiver.capture_wall_us(frame)
         return None if since_1900_us is None else since_1900_us - NTP_EPOCH_OFFSET_US
 
-    def _follow_numbers(self, remote: RTCSessionDescription) -> None:
+    def _follow_numbers(self, media: Sequence[sdp.MediaDescription]) -> None:
         """Let later offers use the numbers of this round."""
-        media = [m.rtp for m in sdp.SessionDescription.parse(remote.sdp).media]
-        codecs = [c for rtp in media for c in rtp.codecs]
-        extensions = [e for rtp in media for e in rtp.headerExtensions]
+        codecs = [c for m in media for c in m.rtp.codecs]
+        extensions = [e for m in media for e in m.rtp.headerExtensions]
         names = self._names
         names["CODECS"] = follow_payload_types(names["CODECS"], codecs)
         names["HEADER_EXTENSIONS"] = follow_extension_ids(names["HEADER_EXTENSIONS"], extensions)
+
+    def _match_sound(self, media: Sequence[sdp.MediaDescription]) -> None:
+        """Let pictures follow the sound of their stream."""
+        receivers = {t.mid: t.receiver for t in self.getTransceivers() if t.mid is not None}
+        sound_of = sound_of_pictures(media)
+        for mid, receiver in receivers.items():
+            pictures = [receivers[p] for p, s in sound_of.items() if s == mid and p in receivers]
+            receiver.play_with(pictures)  # type: ignore[attr-defined]
 
     def _bound(self, method: Callable[..., Any], **names: Any) -> Callable[..., Any]:
         """A method of aiortc that sees our names in place of its module's."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from aiortc.rtcdtlstransport import RTCDtlsTransport
@@ -13,6 +13,7 @@ from aiortc.rtcrtpreceiver import RTCRtpReceiver, RTCRtpSynchronizationSource
 from aiortc.rtp import AnyRtcpPacket, RtcpSrPacket
 from aiortc.stats import RTCStatsReport
 
+from ..playout.av_sync import AvSync
 from ..receiver import ReceiverCore, ReceiverSettings
 from ..rtp.rtcp import Bye, RtcpMessage
 from .audio_times import AudioTimes
@@ -20,6 +21,7 @@ from .capabilities import negotiated_codecs, negotiated_extensions, video_capabi
 from .clock import now_us
 from .endpoint import CoreEndpoint
 from .receiver_driver import ReceiverDriver
+from .remote_track import CallRemoteStreamTrack
 from .sender import CallRtpSender, EventSink
 from .stats import inbound_stats
 
@@ -40,6 +42,8 @@ class CallRtpReceiver(RTCRtpReceiver, CoreEndpoint):
         self._is_stock = False
         self._rtcp_ssrc = 0
         self._audio_times: AudioTimes | None = None
+        self._av_sync = AvSync()
+        self._goes_with: tuple[AvSync, ...] = ()
 
     @classmethod
     def getCapabilities(cls, kind: str) -> RTCRtpCapabilities | None:
@@ -55,6 +59,12 @@ class CallRtpReceiver(RTCRtpReceiver, CoreEndpoint):
         """Set what the connection decides: called once, before the receiver starts."""
         self._emit = emit
         self._rtt_us = lambda: sender.core.rtt_us if sender.core else None
+
+    def play_with(self, pictures: Iterable[CallRtpReceiver]) -> None:
+        """Name the video receivers whose pictures go with this receiver's sound; none to begin with."""
+        self._goes_with = tuple(receiver._av_sync for receiver in pictures)
+        if isinstance(self._track, CallRemoteStreamTrack):
+            self._track.on_taken = self._tell_pictures
 
     async def receive(self, parameters: RTCRtpReceiveParameters) -> None:
         """Start receiving what was negotiated; a later call only follows to another source."""
@@ -82,6 +92,7 @@ class CallRtpReceiver(RTCRtpReceiver, CoreEndpoint):
                 send=lambda data: self.transport._send_rtp(data),
                 emit=self._emit,
                 rtt_us=self._rtt_us,
+                av_sync=self._av_sync,
             )
             self.transport._register_rtp_receiver(self, parameters)
             self.runs_core = True
@@ -150,6 +161,14 @@ class CallRtpReceiver(RTCRtpReceiver, CoreEndpoint):
         if self._audio_times is not None and isinstance(packet, RtcpSrPacket):
             self._audio_times.sender_report(packet)
         await super()._handle_rtcp_packet(packet)
+
+    def _tell_pictures(self, frame: Any) -> None:
+        captured_us = self.capture_wall_us(frame) if self._goes_with else None
+        if captured_us is None:
+            return
+        length_us = frame.samples * 1_000_000 // frame.sample_rate
+        for av_sync in self._goes_with:
+            av_sync.handle_sound(captured_us=captured_us, length_us=length_us, now_us=now_us())
 
     def _handle_disconnect(self) -> None:
         if self._driver is None:

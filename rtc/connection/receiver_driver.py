@@ -18,6 +18,7 @@ from ...codecs.pictures import frame_from_picture
 from ...codecs.types import Codec, Picture, VideoDecoder
 from ..drain import drain_receiver
 from ..messages import ReceivedFrame
+from ..playout.av_sync import AvSync
 from ..playout.playout import DecodedPicture, Playout
 from ..receiver import ReceiverCore
 from ..rtp.packet import parse_rtp
@@ -53,6 +54,7 @@ class ReceiverDriver(Pump):
         send: Callable[[bytes], Awaitable[None]],
         emit: EventSink,
         rtt_us: Callable[[], int | None],
+        av_sync: AvSync,
     ) -> None:
         self.core = core
         self.heard_us: int | None = None
@@ -64,7 +66,7 @@ class ReceiverDriver(Pump):
         self._remb_packet: bytes | None = None
         self._decoders: dict[Codec, VideoDecoder] = {}
         self._decoding: Codec | None = None
-        self._playout = Playout()
+        self._playout = Playout(av_sync=av_sync)
         self._first_timestamp: int | None = None
         self._capture_times: OrderedDict[int, int] = OrderedDict()
         super().__init__(name="video-decoder")
@@ -126,10 +128,10 @@ class ReceiverDriver(Pump):
         """The sender's clock (since 1900) at the capture of a frame that the track gave."""
         if pts is None or self._first_timestamp is None:
             return None
-        known = self._capture_times.get(pts)
-        return (
-            known if known is not None else self.core.capture_wall_us(pts + self._first_timestamp)
-        )
+        return self._wall_us(self._capture_times.get(pts), pts + self._first_timestamp)
+
+    def _wall_us(self, told_us: int | None, rtp_timestamp: int) -> int | None:
+        return told_us if told_us is not None else self.core.capture_wall_us(rtp_timestamp)
 
     def _decode(self, frame: ReceivedFrame) -> _Decoded:
         started_ns = time.perf_counter_ns()
@@ -159,7 +161,12 @@ class ReceiverDriver(Pump):
             result.picture, failed=result.failed, decode_us=result.decode_us, now_us=time_us
         )
         if decoded is not None and result.picture is not None:
-            picture = DecodedPicture(picture=result.picture, frame=frame, decoded_us=time_us)
+            picture = DecodedPicture(
+                picture=result.picture,
+                frame=frame,
+                decoded_us=time_us,
+                capture_wall_us=self._wall_us(frame.capture_wall_us, frame.rtp_timestamp),
+            )
             self._playout.insert(picture, now_us=time_us)
             self._show_due()
             self._emit("framedecoded", decoded)

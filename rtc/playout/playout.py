@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ...codecs.types import Picture
 from ..messages import ReceivedFrame
 from ..reception import CLOCK_RATE
+from .av_sync import AvSync
 from .playout_delay import PlayoutDelay
 
 # ours: pictures that wait at most; half a second at 30 fps, what PlayoutDelay ever asks for.
@@ -16,18 +17,24 @@ MAX_WAITING = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DecodedPicture:
-    """A picture that left the decoder, and the frame it came from. Times are the receiver's clock."""
+    """A picture that left the decoder, and the frame it came from.
+
+    decoded_us is the receiver's clock, capture_wall_us the sender's wall clock, None if not known.
+    """
 
     picture: Picture
     frame: ReceivedFrame
     decoded_us: int
+    capture_wall_us: int | None
 
 
 class Playout:
     """Releases each picture at its time, in order; of several that are due only the newest."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, av_sync: AvSync | None = None) -> None:
+        """av_sync is told of the sound that goes with these pictures, by whoever plays it."""
         self.delay = PlayoutDelay()
+        self._av_sync = av_sync or AvSync()
         self.skipped = 0
         self._following = False
         self._waiting: deque[tuple[int, DecodedPicture]] = deque()
@@ -38,6 +45,7 @@ class Playout:
         if not (decoded.frame.recovered and self._following):
             self.delay.arrived(captured_us=captured_us, now_us=now_us)
             self._following = True
+        self._follow_sound(decoded.capture_wall_us, captured_us, now_us)
         due_us = max(now_us, self.delay.due_us(captured_us))
         if self._waiting:
             # A delay that shrinks lets no picture overtake another.
@@ -55,3 +63,13 @@ class Playout:
     def poll_timeout(self) -> int | None:
         """When poll() next has a picture if none is inserted before."""
         return self._waiting[0][0] if self._waiting else None
+
+    def _follow_sound(self, capture_wall_us: int | None, captured_us: int, now_us: int) -> None:
+        if capture_wall_us is None:
+            return
+        hold_us = self._av_sync.hold_us(
+            captured_us=capture_wall_us,
+            earliest_us=self.delay.earliest_us(captured_us),
+            now_us=now_us,
+        )
+        self.delay.set_minimum(hold_us)

@@ -52,9 +52,13 @@ class PlayoutDelay:
         self._last_transit = transit
         self._follow_delay(now_us)
 
+    def earliest_us(self, captured_us: int) -> int:
+        """When the quickest way would have brought a frame. Needs a frame that arrived."""
+        return captured_us + self._base
+
     def due_us(self, captured_us: int) -> int:
         """When a frame should be shown, which may have passed. Needs a frame that arrived."""
-        return captured_us + self._base + self.delay_us
+        return self.earliest_us(captured_us) + self.delay_us
 
     def _follow_base(self, transit: int, now_us: int) -> None:
         # A deque of ascending transits: its head is the least of the window.

@@ -10,6 +10,7 @@ from itertools import pairwise
 from codecpilot.codecs.bits import BitReader, BitWriter
 from codecpilot.codecs.errors import LocalError, RemoteError
 
+# A.8.2: the widths of fields.
 TEMPLATE_ID_BITS = 6
 MAX_TEMPLATES = 1 << TEMPLATE_ID_BITS
 DTI_BITS = 2
@@ -17,6 +18,7 @@ DTI_BITS = 2
 MAX_SPATIAL_ID = 3
 MAX_TEMPORAL_ID = 7
 
+# A.8.2 again.
 _DECODE_TARGETS_BITS = 5
 _TEMPLATE_FDIFF_BITS = 4
 _TEMPLATE_CHAIN_FDIFF_BITS = 4

@@ -16,11 +16,13 @@ from .dd_structure import (
     write_structure,
 )
 
+# A.8.2: mandatory_descriptor_fields().
 MANDATORY_BYTES = 3
 MAX_FDIFF = 1 << 12  # frame_fdiffs(): next_fdiff_size 3 has 12 bits of fdiff_minus_one
 MAX_CHAIN_FDIFF = 0xFF  # frame_chains(): f(8)
 
 _FIRST, _LAST, _TEMPLATE_MASK = 0x80, 0x40, 0x3F
+# frame_fdiffs() and frame_chains().
 _FDIFF_SIZE_BITS, _FDIFF_UNIT_BITS = 2, 4
 _CHAIN_FDIFF_BITS = 8
 

@@ -13,6 +13,7 @@ from codecpilot.codecs.nal import NalType, parse_header, split_annex_b
 START_CODE = b"\0\0\0\1"
 MIN_PAYLOAD_BYTES = 3  # FU indicator, FU header and a byte
 
+# Sections 5.7.1 (STAP-A), 5.8 (FU-A) and 1.3 (the NAL unit's header).
 _STAP_LENGTH_BYTES = 2
 _FU_HEADER_BYTES = 2
 _FU_START, _FU_END = 0x80, 0x40

@@ -9,6 +9,7 @@ from codecpilot.codecs.errors import LocalError, RemoteError
 
 Extensions = tuple[tuple[int, bytes], ...]
 
+# Sections 4.2 and 4.3: the profiles, what an element of each form can carry, and reserved ids.
 ONE_BYTE_PROFILE = 0xBEDE
 TWO_BYTE_PROFILE = 0x1000
 _TWO_BYTE_PROFILE_MASK = 0xFFF0  # the low four "appbits" are the application's (section 4.3)

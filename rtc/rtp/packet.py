@@ -9,6 +9,7 @@ from codecpilot.codecs.errors import LocalError, RemoteError
 
 from .header_extensions import parse_extensions, serialize_extensions
 
+# RFC 3550 sections 5.1 and 5.3.1; RFC 4588 section 4.
 RTP_VERSION = 2
 HEADER_BYTES = 12
 EXTENSION_HEADER_BYTES = 4

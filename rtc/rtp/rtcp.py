@@ -43,6 +43,7 @@ __all__ = [
     "serialize_rtcp",
 ]
 
+# RFC 3550 section 6.4.1.
 HEADER_BYTES = 4
 _HEADER = struct.Struct("!BBH")
 _VERSION = 2

@@ -12,11 +12,11 @@ from codecpilot.codecs.errors import LocalError, RemoteError
 from .rtcp_message import RtcpMessage, read_words
 
 RTPFB, PSFB = 205, 206  # RFC 4585 section 6.1
-_SSRCS_BYTES = 8
-_BLP_BITS = 16
+_SSRCS_BYTES = 8  # RFC 4585 section 6.1
+_BLP_BITS = 16  # RFC 4585 section 6.2.1
 _SEQUENCE_MASK = 0xFFFF
 _REMB_NAME = b"REMB"
-_REMB_MANTISSA_BITS = 18
+_REMB_MANTISSA_BITS = 18  # draft-alvestrand-rmcat-remb-03 section 2.2
 _REMB_MAX_BPS = (1 << 64) - 1  # libwebrtc Remb::Parse refuses what overflows 64 bits
 
 

@@ -13,11 +13,6 @@ Generator = Callable[[str], random.Random]
 """Gives a seeded generator for a name; different names are independent."""
 
 
-def seeded(seed: int) -> Generator:
-    """Generators of one seed."""
-    return lambda name: random.Random(f"{seed} {name}")
-
-
 def open_link(link: LinkScenario, *, sender: str, generator: Generator) -> Link:
     """The link that a peer's packets take. Raises LocalError for a loss that no burst allows.
 

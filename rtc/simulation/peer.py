@@ -179,7 +179,12 @@ class Peer:
         parts.incoming.decoded(frame, failed=failed, now_us=self._loop.now_us)
         parts.receiver.handle_decoded(picture, failed=failed, decode_us=decode_us, now_us=now_us)
         if picture is not None:
-            decoded = DecodedPicture(picture=picture, frame=frame, decoded_us=now_us)
+            decoded = DecodedPicture(
+                picture=picture,
+                frame=frame,
+                decoded_us=now_us,
+                capture_wall_us=frame.capture_wall_us,
+            )
             parts.playout.insert(decoded, now_us=now_us)
             self._show()
         self._pump_receiver()

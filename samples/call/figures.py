@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...rtc.playout.audio_clock import AudioClock
 from ...rtc.playout.freezes import FreezeDetector
-from .audio_clock import AudioClock
 from .series import US_PER_S, Series, Window, mean, mean_ms, spread_ms
 
 Figures = dict[str, Any]

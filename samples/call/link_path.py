@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...rtc.simulation.link import Link
-from ...rtc.simulation.link_setup import open_link, seeded
+from ...rtc.simulation.link_setup import open_link
 from ...rtc.simulation.scenario import LinkScenario, scenario
 from ..relay import OTHER, Relay
+from ..seeds import seeded
 from ..text_file import read_text
 from .link_meter import LinkMeter
 

@@ -13,9 +13,9 @@ from ...codecs.factory import open_decoder, open_encoder
 from ...codecs.types import FULL_SIZE, Codec
 from ...rtc.connection.remb import RembSource
 from ...rtc.simulation.device import DEFAULT_COSTS, Cost, CostKey
-from ...rtc.simulation.link_setup import seeded
 from ...rtc.simulation.scenario import Scenario
 from ...rtc.simulation.tools import Tools
+from ..seeds import seeded
 from .pictures import Sources
 from .stock_codec import StockDecoder, StockEncoder
 

@@ -14,6 +14,7 @@ from codecpilot.codecs.types import Codec
 from codecpilot.rtc.connection.clock import now_us
 from codecpilot.rtc.connection.receiver_driver import ReceiverDriver
 from codecpilot.rtc.messages import NegotiatedCodec
+from codecpilot.rtc.playout.av_sync import AvSync
 from codecpilot.rtc.receiver import ReceiverCore, ReceiverSettings
 from codecpilot.rtc.rtp.extensions import ExtensionMap
 from codecpilot.rtc.rtp.packet import RtpPacket
@@ -56,6 +57,7 @@ async def rig() -> AsyncIterator[Rig]:
         send=send,
         emit=lambda name, value: None,
         rtt_us=lambda: None,
+        av_sync=AvSync(),
     )
     yield Rig(driver=driver, sent=sent)
     await driver.stop()

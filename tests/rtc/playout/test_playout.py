@@ -7,7 +7,9 @@ from tests.rtc.playout.test_dependencies import frame
 
 
 def decoded(index: int) -> DecodedPicture:
-    return DecodedPicture(picture=picture(0), frame=frame(index), decoded_us=0)
+    return DecodedPicture(
+        picture=picture(0), frame=frame(index), decoded_us=0, capture_wall_us=None
+    )
 
 
 def shown(playout: Playout, now_us: int) -> int | None:

@@ -21,8 +21,11 @@ class AudioClock:
     def __init__(self) -> None:
         self._packets: tuple[_Packet, ...] = ()
 
-    def arrived(self, now_us: int, *, capture_us: int, length_us: int) -> None:
-        """A decoded packet, whose first sample was captured at capture_us, is handed over to play."""
+    def arrived(self, now_us: int, *, capture_us: int, length_us: int) -> int:
+        """A decoded packet, whose first sample was captured at capture_us, is handed over to play.
+
+        Returns its latency from capture to ear.
+        """
         held = [earlier for earlier in self._packets if earlier.end_us > now_us]
         start_us = max(now_us, held[-1].end_us) if held else now_us
         if start_us - now_us > MAX_BACKLOG_US:
@@ -32,6 +35,7 @@ class AudioClock:
             start_us=start_us, end_us=start_us + length_us, latency_us=start_us - capture_us
         )
         self._packets = (*held, packet)
+        return packet.latency_us
 
     def latency_us(self, now_us: int) -> int | None:
         """Capture to ear of what is heard now; None while the device has nothing to play."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codecpilot.samples.call.audio_clock import MAX_BACKLOG_US, AudioClock
+from codecpilot.rtc.playout.audio_clock import MAX_BACKLOG_US, AudioClock
 
 PACKET_US = 20_000
 
