@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .rtp.rtcp import ReportBlock
 
-CLOCK_RATE = 90_000  # RFC 6184 section 5.1; AV1 RTP specification 4.1
+CLOCK_RATE = 90_000  # RFC 6184 section 5.1; the AV1 RTP specification asks for the same
 _LOST_MAX = (1 << 23) - 1  # RFC 3550 section 6.4.1: signed 24 bits
 
 

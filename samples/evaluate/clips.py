@@ -15,13 +15,13 @@ from typing import BinaryIO
 
 from ...codecs.errors import LocalError
 from ...codecs.media import open_video, probe
+from ...codecs.media_container import DEFAULT_FPS
 from ...codecs.media_video import RAW_SUFFIXES
 from ...codecs.pictures import crop_even, i420_bytes, i420_from_picture, picture_from_i420
 from ...codecs.types import Picture
 from .rates import US_PER_S, Rates
 
-MIN_SIDE_PX = 16  # what AV1 codes at the least (ratecontrol/ladder.py)
-DEFAULT_FPS = Fraction(30)
+MIN_SIDE_PX = 16  # ours: as small as the project's own scene is drawn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
