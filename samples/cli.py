@@ -19,6 +19,7 @@ COMMANDS = (
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2  # what argparse itself uses
+EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells count
 EXAMPLES = """examples:
   codecpilot call                               a call between two peers, shown on a page
   codecpilot call --headless --seconds 10       the same without a page, ends with its figures
@@ -64,7 +65,10 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code: 0 done, 1 failed, 2 a wrong request."""
+    """Run the command line and return its exit code: 0 done, 1 failed, 2 a wrong request, 130 Ctrl-C.
+
+    Ctrl-C is how a call is meant to end, so `call` takes it itself and returns 0.
+    """
     args = build_parser().parse_args(argv)
     from ..codecs.errors import CodecpilotError, LocalError
 
@@ -75,7 +79,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except CodecpilotError as error:
         return _complain(error, EXIT_FAILED)
     except KeyboardInterrupt:
-        return 0
+        return EXIT_INTERRUPTED
 
 
 def _complain(error: Exception, code: int) -> int:

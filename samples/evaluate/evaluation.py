@@ -12,6 +12,7 @@ from pathlib import Path
 from ...codecs.errors import CodecpilotError, LocalError
 from ...codecs.vmaf import INSTALL_EVALUATION
 from ...codecs.vmaf import MIN_SIDE_PX as VMAF_MIN_SIDE_PX
+from ..cli import EXIT_INTERRUPTED
 from .clips import Clip, inspect_clips, pictures_of_run
 from .codec_specs import CodecSpec
 from .dask_pool import run_on_dask
@@ -25,7 +26,6 @@ from .results import FinishedRun, write_run
 from .summary import Evaluation, Failed, results_json
 
 EXIT_RUN_FAILED = 1
-EXIT_INTERRUPTED = 130  # 128 + SIGINT, as shells count
 
 
 def evaluate(request: Request) -> int:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from codecpilot.codecs.av1_presets import PRESETS
+from codecpilot.samples import doctor
 from codecpilot.samples.cli import build_parser, main
 from codecpilot.samples.version import codecpilot_version
 
@@ -44,11 +45,11 @@ def test_help_names_every_command_and_shows_examples(capsys: pytest.CaptureFixtu
         main(["--help"])
     assert leaving.value.code == 0
     text = capsys.readouterr().out
-    for word in ("call", "doctor", "examples:", "--version"):
+    for word in ("call", "doctor", "evaluate", "simulate", "examples:", "--version"):
         assert word in text
 
 
-@pytest.mark.parametrize("command", ["call", "doctor"])
+@pytest.mark.parametrize("command", ["call", "doctor", "evaluate", "simulate"])
 def test_each_command_has_help_with_examples(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -148,6 +149,14 @@ def test_a_file_with_sound_alone_is_one_line_and_code_2(
     assert "sound.wav: no video stream" in complaint(
         ["call", "--headless", "--source", str(path)], capsys
     )
+
+
+def test_ctrl_c_is_code_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(args: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(doctor, "run", interrupted)
+    assert main(["doctor"]) == 130
 
 
 def test_a_busy_port_is_one_line_and_code_2(capsys: pytest.CaptureFixture[str]) -> None:
