@@ -15,6 +15,7 @@ the anchors of the codec alone, without the copy into PyAV's frames.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import math
 import time
@@ -207,7 +208,10 @@ def saving(points: dict[str, list[Point]], name: str, anchor: str) -> tuple[floa
 
 
 def read_clip(text: str, *, frames: int) -> list[Picture]:
-    """The pictures of PATH[,skip=N][,size=WxH] or scene[,seed=N][,size=WxH]."""
+    """The pictures of PATH[,skip=N][,size=WxH] or scene[,seed=N][,size=WxH].
+
+    A file with fewer is played backwards and forwards in turn, so that no cut arises.
+    """
     path, *options = text.split(",")
     given = dict(option.split("=", 1) for option in options)
     size = tuple(map(int, given["size"].split("x"))) if "size" in given else None
@@ -217,7 +221,8 @@ def read_clip(text: str, *, frames: int) -> list[Picture]:
         scene = Scene(width=width, height=height, fps=FPS, seed=int(given.get("seed", 0)))
         return [scene.picture(index) for index in range(skip, skip + frames)]
     shape = None if size is None else (size[0], size[1])
-    return [crop_even(p) for p in open_video(path, size=shape, frames=skip + frames)][skip:]
+    read = [crop_even(p) for p in open_video(path, size=shape, frames=skip + frames)][skip:]
+    return list(itertools.islice(itertools.cycle([*read, *read[-2:0:-1]]), frames))
 
 
 def print_clip(text: str, points: dict[str, list[Point]]) -> None:
@@ -235,7 +240,8 @@ def print_summary(results: dict[str, dict[str, list[Point]]], names: Sequence[st
         print(f"\nagainst {anchor}: mean BD-rate (VMAF) @ mean CPU ratio | each clip")
         for name in (name for name in names if name != anchor):
             cells = [saving(points, name, anchor) for points in results.values()]
-            mean = f"{np.nanmean([c[0] for c in cells]):6.1f} % @ {np.mean([c[1] for c in cells]):4.2f}x"
+            percent, ratio = (float(np.mean(column)) for column in zip(*cells, strict=True))
+            mean = f"{percent:6.1f} % @ {ratio:4.2f}x"
             print(f"  {name:10} {mean} |", "  ".join(f"{b:6.1f} @ {c:4.2f}" for b, c in cells))
 
 
