@@ -110,12 +110,13 @@ def test_damaged_units_never_spoil_the_key_frame_after_them(stream: list[bytes])
         damaged = bytearray(rng.choice(stream))
         for _ in range(rng.randrange(1, 6)):
             damaged[rng.randrange(len(damaged))] = rng.randrange(256)
+        end = rng.choice([len(damaged), rng.randrange(1, len(damaged))])
         try:
-            decoder.decode(bytes(damaged[: rng.randrange(1, len(damaged) + 1)]))
+            decoder.decode(bytes(damaged[:end]))
         except RemoteError:
             refused += 1
         if rng.random() < 0.2:
             again = decoder.decode(stream[0])
             assert again is not None
             assert same(again, clean)
-    assert 30 < refused < 150
+    assert 30 < refused < 145
