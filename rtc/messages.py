@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from ..codecs.types import Codec
 
+# RFC 6184 section 5.1; the AV1 RTP specification asks for the same.
+VIDEO_CLOCK_HZ = 90_000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NegotiatedCodec:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from ..codecs.types import Codec, EncodedFrame
-from .messages import NegotiatedCodec
+from .messages import VIDEO_CLOCK_HZ, NegotiatedCodec
 from .rtp.av1_payload import packetize_av1
 from .rtp.dependency_descriptor import MAX_CHAIN_FDIFF, DependencyDescriptorWriter
 from .rtp.extensions import (
@@ -26,7 +26,6 @@ from .rtp.packet import HEADER_BYTES, RTX_HEADER_BYTES, RtpPacket, wrap_rtx
 MAX_PACKET_BYTES = 1200
 # webrtc.md's libwebrtc baseline is 600 packets; ours: two seconds at 5 Mbps.
 HISTORY_PACKETS = 1024
-CLOCK_RATE = 90_000
 
 
 @dataclass(slots=True)
@@ -67,7 +66,8 @@ class OutgoingStream:
 
     def timestamp(self, capture_us: int) -> int:
         """The RTP timestamp (90 kHz) of a capture time."""
-        return (self.identity.first_timestamp + capture_us * CLOCK_RATE // 1_000_000) & 0xFFFFFFFF
+        elapsed = capture_us * VIDEO_CLOCK_HZ // 1_000_000
+        return (self.identity.first_timestamp + elapsed) & 0xFFFFFFFF
 
     def add_frame(self, frame: EncodedFrame, *, codec: NegotiatedCodec) -> int:
         """Queue a frame's packets; returns how many they are."""

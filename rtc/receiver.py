@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from ..codecs.errors import RemoteError
 from ..codecs.types import Picture
 from .key_requests import KeyRequests
-from .messages import DecodedFrame, NegotiatedCodec, ReceivedFrame
+from .messages import VIDEO_CLOCK_HZ, DecodedFrame, NegotiatedCodec, ReceivedFrame
 from .packet_reader import PacketReader, Padding
 from .playout.dependencies import MAX_WAITING, DecodeOrder
 from .playout.freezes import FreezeDetector
 from .playout.packet_buffer import MediaPacket, PacketBuffer
-from .reception import CLOCK_RATE, Reception
+from .reception import Reception
 from .resilience.nack import DEFAULT_RTT_US, NackTracker
 from .rtp.dependency_descriptor import MissingStructure
 from .rtp.extensions import ExtensionMap, us_from_ntp
@@ -198,7 +198,7 @@ class ReceiverCore:
         if report is None:
             return None
         behind = ((rtp_timestamp - report.rtp_timestamp + 0x80000000) & 0xFFFFFFFF) - 0x80000000
-        return us_from_ntp(report.ntp_timestamp) + behind * 1_000_000 // CLOCK_RATE
+        return us_from_ntp(report.ntp_timestamp) + behind * 1_000_000 // VIDEO_CLOCK_HZ
 
     def _begin(self, ssrc: int | None) -> None:
         """Start on a source; a new SSRC shares nothing with the one before."""

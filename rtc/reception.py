@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from .messages import VIDEO_CLOCK_HZ
 from .rtp.rtcp import ReportBlock
 
-CLOCK_RATE = 90_000  # RFC 6184 section 5.1; the AV1 RTP specification asks for the same
 _LOST_MAX = (1 << 23) - 1  # RFC 3550 section 6.4.1: signed 24 bits
 
 
@@ -74,7 +74,7 @@ class Reception:
         return 0 if self._base is None else self._highest - self._base + 1
 
     def _measure_jitter(self, timestamp: int, now_us: int) -> None:
-        transit = now_us * CLOCK_RATE // 1_000_000 - timestamp
+        transit = now_us * VIDEO_CLOCK_HZ // 1_000_000 - timestamp
         if self._transit is not None:
             # RFC 3550 A.8, in sixteenths.
             self._jitter_q4 += abs(transit - self._transit) - ((self._jitter_q4 + 8) >> 4)

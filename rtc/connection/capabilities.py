@@ -17,7 +17,7 @@ from aiortc.rtcrtpparameters import (
 )
 
 from ...codecs.types import Codec
-from ..messages import NegotiatedCodec
+from ..messages import VIDEO_CLOCK_HZ, NegotiatedCodec
 from ..rtp.extensions import ABS_CAPTURE_TIME, DEPENDENCY_DESCRIPTOR, ExtensionMap
 
 # Free in aiortc's table, which ends at 102; an answer takes the offer's numbers.
@@ -27,7 +27,6 @@ DYNAMIC_PAYLOAD_TYPES = frozenset((*range(35, 64), *range(96, 128)))
 # aiortc numbers its own extensions 1 to 3, one space for all media when bundled.
 DEPENDENCY_DESCRIPTOR_ID = 4
 ABS_CAPTURE_TIME_ID = 5
-_CLOCK_RATE = 90_000
 # AV1 RTP specification 7.2.1: level 3.1, main profile, main tier; what Chromium offers too.
 _AV1_PARAMETERS = {"level-idx": "5", "profile": "0", "tier": "0"}
 
@@ -59,7 +58,7 @@ def video_capabilities() -> RTCRtpCapabilities:
         for c in codecs
     ]
     # As W3C webrtc-pc 5.2 says: one entry for retransmission, without parameters.
-    capabilities.append(RTCRtpCodecCapability(mimeType="video/rtx", clockRate=_CLOCK_RATE))
+    capabilities.append(RTCRtpCodecCapability(mimeType="video/rtx", clockRate=VIDEO_CLOCK_HZ))
     extensions = [
         RTCRtpHeaderExtensionCapability(uri=e.uri)
         for e in video_header_extensions(dependency_descriptor=True)
@@ -151,14 +150,14 @@ def _entries(codec: Codec, stock: Sequence[RTCRtpCodecParameters]) -> list[RTCRt
     ]
     av1 = RTCRtpCodecParameters(
         mimeType="video/AV1",
-        clockRate=_CLOCK_RATE,
+        clockRate=VIDEO_CLOCK_HZ,
         payloadType=AV1_PAYLOAD_TYPE,
         rtcpFeedback=feedback,
         parameters=dict(_AV1_PARAMETERS),
     )
     rtx = RTCRtpCodecParameters(
         mimeType="video/rtx",
-        clockRate=_CLOCK_RATE,
+        clockRate=VIDEO_CLOCK_HZ,
         payloadType=AV1_PAYLOAD_TYPE + 1,
         parameters={"apt": AV1_PAYLOAD_TYPE},
     )

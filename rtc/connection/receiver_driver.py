@@ -17,7 +17,7 @@ from ...codecs.factory import open_decoder
 from ...codecs.pictures import frame_from_picture
 from ...codecs.types import Codec, Picture, VideoDecoder
 from ..drain import drain_receiver
-from ..messages import ReceivedFrame
+from ..messages import VIDEO_CLOCK_HZ, ReceivedFrame
 from ..playout.av_sync import AvSync
 from ..playout.playout import DecodedPicture, Playout
 from ..receiver import ReceiverCore
@@ -29,7 +29,7 @@ from .sender import EventSink
 
 logger = logging.getLogger("codecpilot.rtc")
 
-VIDEO_TIME_BASE = Fraction(1, 90_000)
+VIDEO_TIME_BASE = Fraction(1, VIDEO_CLOCK_HZ)
 # ours: an application that reads its track late gets the newest second of pictures, not a growing delay.
 MAX_TRACK_FRAMES = 30
 # ours: how long an application may hold a frame before asking when it was captured.

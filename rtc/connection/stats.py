@@ -14,12 +14,11 @@ from aiortc.stats import (
     RTCStats,
 )
 
-from ..messages import NegotiatedCodec
+from ..messages import VIDEO_CLOCK_HZ, NegotiatedCodec
 from ..receiver import ReceiverCore
 from ..sender import SenderCore
 
 _US_PER_S = 1_000_000
-_CLOCK_RATE = 90_000
 
 
 @dataclass
@@ -188,7 +187,7 @@ def _codec_stats(codec: NegotiatedCodec, transport_id: str) -> RTCCodecStats:
         id=f"codec_{transport_id}_{codec.payload_type}",
         payloadType=codec.payload_type,
         mimeType=f"video/{codec.codec}",
-        clockRate=_CLOCK_RATE,
+        clockRate=VIDEO_CLOCK_HZ,
         transportId=transport_id,
     )
 

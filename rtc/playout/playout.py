@@ -6,8 +6,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from ...codecs.types import Picture
-from ..messages import ReceivedFrame
-from ..reception import CLOCK_RATE
+from ..messages import VIDEO_CLOCK_HZ, ReceivedFrame
 from .av_sync import AvSync
 from .playout_delay import PlayoutDelay
 
@@ -41,7 +40,7 @@ class Playout:
 
     def insert(self, decoded: DecodedPicture, *, now_us: int) -> None:
         """Take a picture from the decoder, in the order of decoding."""
-        captured_us = decoded.frame.rtp_timestamp * 1_000_000 // CLOCK_RATE
+        captured_us = decoded.frame.rtp_timestamp * 1_000_000 // VIDEO_CLOCK_HZ
         if not (decoded.frame.recovered and self._following):
             self.delay.arrived(captured_us=captured_us, now_us=now_us)
             self._following = True

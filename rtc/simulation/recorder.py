@@ -6,8 +6,7 @@ from ...codecs.types import EncodedFrame, Picture
 from ...ratecontrol.vbv import VbvBuffer
 from ..encode_loop import Skipped
 from ..encoder_session import EncodeJob
-from ..messages import ReceivedFrame
-from ..outgoing_stream import CLOCK_RATE
+from ..messages import VIDEO_CLOCK_HZ, ReceivedFrame
 from ..rtp.rtcp import salvage_rtcp
 from .decisions import SenderDecisions, log_feedback
 from .link import Delivered, Lost
@@ -187,4 +186,4 @@ class Recorder:
 
     def _timestamp(self, capture_us: int) -> int:
         """As OutgoingStream.timestamp."""
-        return (self._first_timestamp + capture_us * CLOCK_RATE // 1_000_000) & TIMESTAMP_MASK
+        return (self._first_timestamp + capture_us * VIDEO_CLOCK_HZ // 1_000_000) & TIMESTAMP_MASK

@@ -12,11 +12,12 @@ from __future__ import annotations
 import random
 from collections import deque
 
+from ...codecs.nal import NalType
 from ...codecs.types import Picture
 from ..drain import ReceiverOutput
 from ..messages import DecodedFrame, NegotiatedCodec, ReceivedFrame
 from ..reception import Reception
-from ..rtp.h264_payload import is_h264_key
+from ..rtp.h264_payload import START_CODE, is_h264_key
 from ..rtp.packet import RtpPacket, parse_rtp, unwrap_rtx
 from ..rtp.rtcp import (
     Nack,
@@ -35,9 +36,6 @@ CAPACITY_PACKETS = 512
 MAX_MISORDER = 100
 # aiortc rtp.py RTP_HISTORY_SIZE: how far back NackGenerator looks.
 NACK_WINDOW = 128
-# RFC 6184 5.4, table 1.
-STAP_A, FU_A = 24, 28
-START_CODE = b"\0\0\0\1"
 
 
 class JitterBuffer:
@@ -246,10 +244,10 @@ def _depayloaded(payload: bytes) -> bytes:
     if len(payload) < 2:
         return b""
     kind = payload[0] & 0x1F
-    if kind == FU_A:
+    if kind == NalType.FU_A:
         header = START_CODE + bytes((payload[0] & 0xE0 | payload[1] & 0x1F,))
         return (header if payload[1] & 0x80 else b"") + payload[2:]
-    if kind != STAP_A:
+    if kind != NalType.STAP_A:
         return START_CODE + payload
     units, offset = [], 1
     while offset + 2 <= len(payload):

@@ -25,8 +25,8 @@ from ...codecs.types import (
 from ..drain import SenderOutput
 from ..encode_loop import Skipped
 from ..encoder_session import EncodeJob
-from ..messages import NegotiatedCodec
-from ..outgoing_stream import CLOCK_RATE, StreamIdentity
+from ..messages import VIDEO_CLOCK_HZ, NegotiatedCodec
+from ..outgoing_stream import StreamIdentity
 from ..rtp.extensions import ExtensionMap, HeaderExtensions, abs_send_time, ntp_from_us
 from ..rtp.h264_payload import packetize_h264
 from ..rtp.packet import RtpPacket, wrap_rtx
@@ -191,7 +191,7 @@ class StockSender:
 
     def _timestamp(self, capture_us: int) -> int:
         first = self._settings.identity.first_timestamp
-        return (first + capture_us * CLOCK_RATE // 1_000_000) & 0xFFFFFFFF
+        return (first + capture_us * VIDEO_CLOCK_HZ // 1_000_000) & 0xFFFFFFFF
 
     def _retransmit(self, number: int) -> None:
         packet, rtx_type = self._history.get(number), self._settings.codec.rtx_payload_type
