@@ -1,12 +1,32 @@
-"""The receiver's estimate of the path for senders that know no better (REMB), by aiortc's own estimator."""
+"""The receiver's estimate of the path for senders that know no better (REMB), by aiortc's own estimator.
+
+That estimator takes the scheduling of a busy machine for a path that fills, and then lowers the rate of a call on an
+idle link. So what it says is checked against the queue: an estimate that falls while packets wait nowhere is not
+passed on, and the estimator begins anew.
+"""
 
 from __future__ import annotations
+
+from collections import deque
+from statistics import median_low
 
 from aiortc.rate import RemoteBitrateEstimator
 
 from ..rtp.extensions import ExtensionMap
 from ..rtp.packet import RtpPacket
 from ..rtp.rtcp import ReceiverEstimatedMaximumBitrate, serialize_rtcp
+from ..rtp.unwrap import Unwrapper
+from ..windowed_minimum import WindowedMinimum
+
+# abs-send-time: 24 bits of 6.18 fixed point seconds.
+_SEND_TIME_BITS = 24
+_SEND_TIME_FRACTION_BITS = 18
+# ours: the quickest packet of this window waited in no queue; longer ones mistake clock drift for a queue.
+BASE_WINDOW_US = 10_000_000
+# ours: half a second of a call's packets; a machine that stalls delays some of them, a queue all.
+QUEUE_PACKETS = 25
+# ours: less than one frame's time; a path that fills passes it within a second.
+QUEUE_US = 30_000
 
 
 class RembSource:
@@ -16,12 +36,15 @@ class RembSource:
         self._ssrc = ssrc
         self._extensions = extensions
         self._estimator = RemoteBitrateEstimator()
+        self._queue = _QueueDelay()
+        self._told_bps: int | None = None
 
     def packet(self, packet: RtpPacket, *, arrival_us: int) -> bytes | None:
         """Take a packet; the RTCP packet that it calls for, if any."""
         sent = self._extensions.unpack(packet).abs_send_time
         if sent is None:
             return None
+        queue_us = self._queue.packet(sent, arrival_us=arrival_us)
         estimate = self._estimator.add(
             abs_send_time=sent,
             arrival_time_ms=arrival_us // 1000,
@@ -31,7 +54,26 @@ class RembSource:
         if estimate is None:
             return None
         bitrate_bps, ssrcs = estimate
+        if self._told_bps is not None and bitrate_bps < self._told_bps and queue_us < QUEUE_US:
+            self._estimator = RemoteBitrateEstimator()
+            return None
+        self._told_bps = bitrate_bps
         message = ReceiverEstimatedMaximumBitrate(
             sender_ssrc=self._ssrc, bitrate_bps=bitrate_bps, ssrcs=tuple(ssrcs)
         )
         return serialize_rtcp([message])
+
+
+class _QueueDelay:
+    """How long packets wait on the way: the median of the last ones over the quickest."""
+
+    def __init__(self) -> None:
+        self._sent = Unwrapper(_SEND_TIME_BITS)
+        self._base = WindowedMinimum(window_us=BASE_WINDOW_US)
+        self._waits: deque[int] = deque(maxlen=QUEUE_PACKETS)
+
+    def packet(self, abs_send_time: int, *, arrival_us: int) -> int:
+        sent_us = self._sent.unwrap(abs_send_time) * 1_000_000 >> _SEND_TIME_FRACTION_BITS
+        transit_us = arrival_us - sent_us
+        self._waits.append(transit_us - self._base.add(transit_us, now_us=arrival_us))
+        return median_low(self._waits)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 
+from ..windowed_minimum import WindowedMinimum
+
 # ours: the window over which the quickest frame defines "no delay"; clocks of two peers drift by less than
 # 1 ms in it (100 ppm), so skew is followed without being measured.
 BASE_WINDOW_US = 10_000_000
@@ -26,7 +28,7 @@ class PlayoutDelay:
     """
 
     def __init__(self) -> None:
-        self._transits: deque[tuple[int, int]] = deque()
+        self._transits = WindowedMinimum(window_us=BASE_WINDOW_US)
         self._jitter: deque[int] = deque(maxlen=JITTER_FRAMES)
         self._last_transit: int | None = None
         self._base = 0
@@ -46,7 +48,7 @@ class PlayoutDelay:
     def arrived(self, *, captured_us: int, now_us: int) -> None:
         """Note a frame that is ready as the path brought it, not repaired by a retransmission."""
         transit = now_us - captured_us
-        self._follow_base(transit, now_us)
+        self._base = self._transits.add(transit, now_us=now_us)
         if self._last_transit is not None:
             self._jitter.append(max(0, transit - self._last_transit))
         self._last_transit = transit
@@ -59,15 +61,6 @@ class PlayoutDelay:
     def due_us(self, captured_us: int) -> int:
         """When a frame should be shown, which may have passed. Needs a frame that arrived."""
         return self.earliest_us(captured_us) + self.delay_us
-
-    def _follow_base(self, transit: int, now_us: int) -> None:
-        # A deque of ascending transits: its head is the least of the window.
-        while self._transits and self._transits[-1][1] >= transit:
-            self._transits.pop()
-        self._transits.append((now_us, transit))
-        while self._transits[0][0] < now_us - BASE_WINDOW_US:
-            self._transits.popleft()
-        self._base = self._transits[0][1]
 
     def _follow_delay(self, now_us: int) -> None:
         latest = sorted(self._jitter, reverse=True)[LATE_FRAMES : LATE_FRAMES + 1]
