@@ -14,9 +14,10 @@ from ..codecs.types import Picture
 from .key_requests import KeyRequests
 from .messages import VIDEO_CLOCK_HZ, DecodedFrame, NegotiatedCodec, ReceivedFrame
 from .packet_reader import PacketReader, Padding
-from .playout.dependencies import MAX_WAITING, DecodeOrder
+from .playout.dependencies import DecodeOrder
 from .playout.freezes import FreezeDetector
 from .playout.packet_buffer import MediaPacket, PacketBuffer
+from .playout.undescribed import UndescribedFrames
 from .reception import Reception
 from .resilience.nack import DEFAULT_RTT_US, NackTracker
 from .rtp.dependency_descriptor import MissingStructure
@@ -55,7 +56,7 @@ class ReceiverCore:
 
     _reception: Reception | None
     _is_abandoned: bool
-    _undescribed: list[list[MediaPacket]]
+    _undescribed: UndescribedFrames
 
     def __init__(self, *, settings: ReceiverSettings, rng: random.Random, now_us: int) -> None:
         self.settings = settings
@@ -213,7 +214,7 @@ class ReceiverCore:
         self._key_requests = KeyRequests()
         # The decoder's answer to a frame of another source is awaited, and ignored.
         self._is_abandoned = self._decoding is not None
-        self._undescribed = []
+        self._undescribed = UndescribedFrames()
 
     def _take(self, packet: RtpPacket, *, now_us: int) -> None:
         retransmission = self._reader.is_retransmission(packet)
@@ -266,7 +267,7 @@ class ReceiverCore:
             frame = self._reader.assemble(packets)
         except MissingStructure:
             # The structure may still come with a retransmission of the key frame's first packet.
-            self._undescribed = [*self._undescribed, packets][-MAX_WAITING:]
+            self._undescribed.add(packets)
             self._key_requests.blocked(now_us=packets[-1].arrival_us)
             return
         except RemoteError:
@@ -281,9 +282,8 @@ class ReceiverCore:
         if self._order.overflowing:
             self.counters.framesDropped += self._order.clear_waiting()
             self._key_requests.require()
-        if frame.key and self._undescribed:
-            held, self._undescribed = self._undescribed, []
-            for later in held:
+        if frame.key:
+            for later in self._undescribed.take_all():
                 self._assemble(later)
 
     def _note_waiting(self, now_us: int) -> None:

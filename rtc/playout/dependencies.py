@@ -16,6 +16,8 @@ from ..messages import ReceivedFrame
 HISTORY_FRAMES = 4096
 # ours: two seconds at 30 fps of frames that wait for a missing one; beyond that only a key frame helps.
 MAX_WAITING = 64
+# ours: two seconds at 32 Mbps, far above a call; 64 frames of the packet buffer's whole content are 200 MB.
+MAX_WAITING_BYTES = 8_000_000
 
 
 class DecodeOrder:
@@ -38,8 +40,9 @@ class DecodeOrder:
 
     @property
     def overflowing(self) -> bool:
-        """Whether so many frames wait that only a key frame helps."""
-        return len(self._waiting) > MAX_WAITING
+        """Whether so many frames wait, or so large ones, that only a key frame helps."""
+        held_bytes = sum(len(frame.data) for frame in self._waiting.values())
+        return len(self._waiting) > MAX_WAITING or held_bytes > MAX_WAITING_BYTES
 
     def next_frame(self, previous_of: Callable[[int], int]) -> ReceivedFrame | None:
         """The oldest frame that may be decoded now.

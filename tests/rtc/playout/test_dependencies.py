@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from codecpilot.codecs.types import Codec
 from codecpilot.rtc.messages import ReceivedFrame
-from codecpilot.rtc.playout.dependencies import MAX_WAITING, DecodeOrder
+from codecpilot.rtc.playout.dependencies import MAX_WAITING, MAX_WAITING_BYTES, DecodeOrder
 
 
 def frame(sequence: int, *needs: int, key=False, described=True, frame_id: int | None = None):
@@ -110,3 +112,15 @@ def test_abandoned_frames_are_counted_and_the_list_is_bounded():
     assert order.next_frame(before) is key
     assert order.taken(key) == MAX_WAITING + 1
     assert len(order) == 0
+
+
+def test_few_frames_that_are_too_large_to_wait_overflow_as_well():
+    order = DecodeOrder()
+    large = bytes(MAX_WAITING_BYTES // 2)
+    for sequence in (2, 3):
+        order.insert(replace(frame(sequence, 1), data=large))
+    assert not order.overflowing
+    order.insert(replace(frame(4, 1), data=b"x"))
+    assert order.overflowing
+    order.clear_waiting()
+    assert not order.overflowing

@@ -6,16 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codecpilot.rtc.playout.packet_buffer import MAX_PACKETS, MediaPacket, PacketBuffer
+from codecpilot.rtc.playout.packet_buffer import MAX_BYTES, MAX_PACKETS, MediaPacket, PacketBuffer
 
 
-def packet(sequence: int, timestamp: int, *, marker=False, starts: bool | None = None):
+def packet(
+    sequence: int, timestamp: int, *, marker=False, starts: bool | None = None, payload=b"x"
+):
     return MediaPacket(
         sequence=sequence,
         timestamp=timestamp,
         payload_type=45,
         marker=marker,
-        payload=b"x",
+        payload=payload,
         of_key=False,
         starts_frame=starts,
         descriptor=None,
@@ -112,3 +114,37 @@ def test_the_buffer_is_bounded():
     for sequence in range(0, 3 * MAX_PACKETS, 2):
         buffer.insert(packet(sequence, sequence))
     assert len(buffer) == MAX_PACKETS
+
+
+def test_a_full_buffer_discards_the_oldest_packet_even_if_it_came_last():
+    buffer = PacketBuffer()
+    for sequence in range(10, 10 + 2 * MAX_PACKETS, 2):
+        buffer.insert(packet(sequence, sequence))
+    assert buffer.insert(packet(4, 4, marker=True, starts=True)) is None
+    assert not buffer.has(4)
+    assert len(buffer) == MAX_PACKETS
+
+
+def test_the_buffer_is_bounded_in_bytes():
+    buffer = PacketBuffer()
+    payload = bytes(60_000)
+    for sequence in range(100):
+        buffer.insert(packet(sequence, 0, payload=payload))
+    assert len(buffer) == MAX_BYTES // len(payload)
+    assert buffer.has(99)
+    assert not buffer.has(0)
+
+
+@pytest.mark.parametrize("first", [True, None])
+def test_work_does_not_grow_with_the_length_of_a_frame(first, monkeypatch):
+    checks = []
+    begins_frame = PacketBuffer._begins_frame
+    monkeypatch.setattr(
+        PacketBuffer, "_begins_frame", lambda *args: checks.append(1) or begins_frame(*args)
+    )
+    buffer, count = PacketBuffer(), 1000
+    for sequence in range(count):
+        assert buffer.insert(packet(sequence, 0, starts=first if not sequence else None)) is None
+    taken = buffer.insert(packet(count, 0, marker=True))
+    assert (taken is not None and len(taken) == count + 1) == (first is True)
+    assert count <= len(checks) <= 4 * count
