@@ -35,14 +35,10 @@ class NackTracker:
         """Note a packet, original or retransmitted; opens a gap up to it or closes one."""
         if self._highest is None or sequence > self._highest:
             if self._highest is not None:
-                first = max(self._highest + 1, sequence - MAX_MISSING, self._floor + 1)
-                for lost in range(first, sequence):
-                    self._missing[lost] = _Missing(next_us=now_us + REORDER_US)
+                self._note_gap(max(self._highest, self._floor) + 1, sequence, now_us=now_us)
             self._highest = sequence
         else:
             self._missing.pop(sequence, None)
-        while len(self._missing) > MAX_MISSING:
-            del self._missing[next(iter(self._missing))]
 
     def discard_through(self, sequence: int) -> None:
         """Stop asking for anything up to a number: it could not be shown any more."""
@@ -64,3 +60,12 @@ class NackTracker:
     def poll_timeout(self) -> int | None:
         """When poll() next has something to ask for."""
         return min((m.next_us for m in self._missing.values()), default=None)
+
+    def _note_gap(self, first: int, end: int, *, now_us: int) -> None:
+        lost = range(first, end)
+        if len(self._missing) + len(lost) > MAX_MISSING:
+            # As libwebrtc's NackRequester does: so much is not repaired, a key frame is.
+            self._missing.clear()
+            return
+        for sequence in lost:
+            self._missing[sequence] = _Missing(next_us=now_us + REORDER_US)

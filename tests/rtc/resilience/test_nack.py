@@ -59,7 +59,13 @@ def test_what_could_not_be_shown_any_more_is_not_asked_for():
     assert nacks.missing == (11,)
 
 
-def test_the_list_is_bounded_after_a_leap():
-    nacks = tracker(1, 1_000_000)
-    assert len(nacks.missing) <= MAX_MISSING
-    assert nacks.missing[-1] == 999_999
+def test_more_than_can_be_repaired_is_not_asked_for():
+    nacks = tracker(1, 3, MAX_MISSING + 10)
+    assert nacks.missing == ()
+    nacks.received(MAX_MISSING + 12, now_us=0)
+    assert nacks.missing == (MAX_MISSING + 11,)
+
+
+def test_as_much_as_can_be_repaired_is_asked_for():
+    nacks = tracker(0, MAX_MISSING + 1)
+    assert nacks.missing == tuple(range(1, MAX_MISSING + 1))
