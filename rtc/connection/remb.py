@@ -54,7 +54,10 @@ class RembSource:
         if estimate is None:
             return None
         bitrate_bps, ssrcs = estimate
-        if self._told_bps is not None and bitrate_bps < self._told_bps and queue_us < QUEUE_US:
+        before_bps = self._told_bps
+        if before_bps is None:
+            before_bps = self._estimator.incoming_bitrate.rate(arrival_us // 1000) or 0
+        if bitrate_bps < before_bps and queue_us < QUEUE_US:
             self._estimator = RemoteBitrateEstimator()
             return None
         self._told_bps = bitrate_bps
