@@ -1,7 +1,8 @@
 """Puts an emulated link between two live peers: UDP in, through the simulator's Link, UDP out.
 
 Each peer sends to a port of its own, and what comes there leaves for the other peer, whose address
-is learnt from what it sends. Before arm() everything passes at once, so that a call can be set up.
+is learnt from what it sends. Before arm() other links hold, or everything passes at once, so that a
+call can be set up.
 """
 
 from __future__ import annotations
@@ -28,13 +29,24 @@ def monotonic_us() -> int:
 
 
 class Relay:
-    """Two ports on the loopback interface. links are those of what a peer sends, by its name."""
+    """Two ports on the loopback interface. links are those of what a peer sends, by its name.
 
-    def __init__(self, links: dict[str, Link], *, now_us: Callable[[], int] = monotonic_us) -> None:
+    before are the links until arm().
+    """
+
+    def __init__(
+        self,
+        links: dict[str, Link],
+        *,
+        before: dict[str, Link] | None = None,
+        now_us: Callable[[], int] = monotonic_us,
+    ) -> None:
         self.ports: dict[str, int] = {}
         """Where each peer has to send to, once start() is through."""
         self._links = links
+        self._before = before
         self._now_us = now_us
+        self._started_us = now_us()
         self._armed_us: int | None = None
         self._sides: dict[str, _Side] = {}
 
@@ -62,13 +74,17 @@ class Relay:
             side.close()
 
     def _received(self, name: str, data: bytes) -> None:
-        out = self._sides[OTHER[name]]
-        if (now_us := self.link_us()) is None:
+        out, now_us = self._sides[OTHER[name]], self._now_us()
+        links, start_us = self._before, self._started_us
+        if self._armed_us is not None:
+            links, start_us = self._links, self._armed_us
+        if links is None:
             out.send(data)
             return
-        fate = self._links[name].offer(len(data) + WIRE_OVERHEAD_BYTES, now_us=now_us)
+        fate = links[name].offer(len(data) + WIRE_OVERHEAD_BYTES, now_us=now_us - start_us)
         if isinstance(fate, Delivered):
-            out.send_in(fate.arrival_us - now_us, data, due_us=fate.arrival_us)
+            due_us = start_us + fate.arrival_us
+            out.send_in(due_us - now_us, data, due_us=due_us)
 
 
 class _Side(asyncio.DatagramProtocol):

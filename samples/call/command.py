@@ -44,7 +44,8 @@ def add_parser(subparsers: Any) -> None:
     )
     _add_media_arguments(parser)
     link = parser.add_argument_group(
-        "emulated link", "between the peers, from the first measured picture on; none by default"
+        "emulated link",
+        "between the peers, none by default; losses and changes begin with what is measured",
     )
     add_link_arguments(link)
     _add_output_arguments(parser)

@@ -1,18 +1,30 @@
-"""The emulated link between the peers of a live call: its ports, its start and its figures."""
+"""The emulated link between the peers of a live call: its ports, its start and its figures.
+
+The call is set up over the link's delay and first rate, so that what follows the path has settled;
+losses and changes of rate begin with what is measured.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from ...rtc.simulation.link import Link
 from ...rtc.simulation.link_setup import open_link
+from ...rtc.simulation.rate import StepRate
 from ...rtc.simulation.scenario import LinkScenario, scenario
+from ...rtc.simulation.steps import Steps
 from ..relay import OTHER, Relay
 from ..seeds import seeded
 from ..text_file import read_text
 from .link_meter import LinkMeter
+from .series import US_PER_S
+
+# Ours: over less, sound and the first key frame take longer than a call's beginning may.
+MIN_START_KBPS = 500
 
 _CANDIDATE_PORT = re.compile(r"^(a=candidate:\S+ \d+ \S+ \d+ \S+ )\d+", re.MULTILINE)
 _MEDIA_PORT = re.compile(r"^(m=\S+ )(?!0 )\d+", re.MULTILINE)
@@ -25,20 +37,28 @@ def check_link(values: Mapping[str, str]) -> Mapping[str, LinkScenario]:
 
 def open_path(values: Mapping[str, str], *, seed: int) -> LinkPath:
     """The path that the options' values describe; raises as check_link does."""
-    links, generator = check_link(values), seeded(seed)
-    return LinkPath(
-        {
-            name: open_link(links[name + other], sender=name, generator=generator)
-            for name, other in OTHER.items()
-        }
-    )
+    scenarios, generator = check_link(values), seeded(seed)
+    links, before = {}, {}
+    for name, other in OTHER.items():
+        link = scenarios[name + other]
+        links[name] = open_link(link, sender=name, generator=generator)
+        before[name] = open_link(_unhurt(link), sender=name, generator=generator)
+    return LinkPath(links, before=before)
+
+
+def _unhurt(link: LinkScenario) -> LinkScenario:
+    """The link as it begins, without losses, and wide enough for a call to begin."""
+    first_bytes = link.rate.offered(US_PER_S) // link.rate.units_per_byte
+    kbps = max(Fraction(MIN_START_KBPS), Fraction(8 * first_bytes, 1000))
+    return replace(link, rate=StepRate(Steps.constant(kbps)), loss=Steps.constant(0.0))
 
 
 class LinkPath:
     """A relay with a link each way. Sides are called A and B, as in the call."""
 
-    def __init__(self, links: dict[str, Link]) -> None:
-        self._relay = Relay(links)
+    def __init__(self, links: dict[str, Link], *, before: dict[str, Link]) -> None:
+        """before are the links until arm()."""
+        self._relay = Relay(links, before=before)
         self._meters = {name: LinkMeter(link) for name, link in links.items()}
 
     async def start(self) -> None:
@@ -50,7 +70,7 @@ class LinkPath:
         self._relay.close()
 
     def arm(self) -> None:
-        """From now on the links delay and lose."""
+        """Let the links' time begin."""
         self._relay.arm()
 
     def lead(self, description: Mapping[str, str], *, to: str) -> dict[str, str]:

@@ -58,14 +58,16 @@ async def open_peer() -> Peer:
 class Call:
     """Two peers and the relay between them."""
 
-    async def __aenter__(self) -> Call:
+    def __init__(self, *, before: dict[str, Link] | None = None) -> None:
         self.links = {"a": link(), "b": link(rate="100000", loss=0)}
-        self.relay = Relay(self.links)
+        self.relay = Relay(self.links, before=before)
+
+    async def __aenter__(self) -> Call:
         await self.relay.start()
         self.peers = {name: await open_peer() for name in "ab"}
         for name in "ab":
             self.send(name, STUN)
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0.1)
         for peer in self.peers.values():
             peer.received.clear()
         return self
@@ -91,6 +93,22 @@ async def test_before_it_is_armed_everything_passes_at_once():
         await eventually(lambda: len(call.peers["b"].received) >= 20, "every packet")
         assert call.peers["b"].numbers() == list(range(20))
         assert call.links["a"].counters.offered_packets == 0
+
+
+async def test_other_links_may_hold_before_it_is_armed():
+    async with Call(before={"a": link(loss=0), "b": link(loss=0)}) as call:
+        start = asyncio.get_running_loop().time()
+        call.send("a", packet(1))
+        await asyncio.sleep(0.1)
+        ((arrival, data),) = call.peers["b"].received
+        assert 0.034 <= arrival - start <= 0.1
+        assert data == packet(1)
+        call.relay.arm()
+        for number in range(2, 12):
+            call.send("a", packet(number))
+        await asyncio.sleep(0.2)
+        assert call.links["a"].counters.offered_packets == 10
+        assert 3 <= len(call.peers["b"].received) <= 10
 
 
 async def test_it_loses_and_delays_as_the_link_says_in_order():
