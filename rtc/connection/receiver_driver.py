@@ -81,14 +81,9 @@ class ReceiverDriver(Pump):
         """Take one RTP packet."""
         self.heard_us = arrival_us
         self.core.handle_rtp(data, now_us=arrival_us)
-        try:
-            estimate = self._remb.packet(parse_rtp(data), arrival_us=arrival_us)
-            # An estimate that waits for the pump outlives packets that call for none.
-            self._remb_packet = estimate or self._remb_packet
-        except RemoteError:
-            return  # the core has counted it
-        finally:
-            self.wake()
+        if (media_ssrc := self.core.remote_ssrc) is not None:
+            self._estimate(data, media_ssrc=media_ssrc, arrival_us=arrival_us)
+        self.wake()
 
     async def drain(self) -> int | None:
         """Start a due frame's decoding and send what is ready."""
@@ -132,6 +127,15 @@ class ReceiverDriver(Pump):
 
     def _wall_us(self, told_us: int | None, rtp_timestamp: int) -> int | None:
         return told_us if told_us is not None else self.core.capture_wall_us(rtp_timestamp)
+
+    def _estimate(self, data: bytes, *, media_ssrc: int, arrival_us: int) -> None:
+        try:
+            packet = parse_rtp(data)
+            estimate = self._remb.packet(packet, media_ssrc=media_ssrc, arrival_us=arrival_us)
+        except RemoteError:
+            return  # the core has counted it
+        # An estimate that waits for the pump outlives packets that call for none.
+        self._remb_packet = estimate or self._remb_packet
 
     def _decode(self, frame: ReceivedFrame) -> _Decoded:
         started_ns = time.perf_counter_ns()

@@ -39,7 +39,7 @@ class RembSource:
         self._queue = _QueueDelay()
         self._told_bps: int | None = None
 
-    def packet(self, packet: RtpPacket, *, arrival_us: int) -> bytes | None:
+    def packet(self, packet: RtpPacket, *, media_ssrc: int, arrival_us: int) -> bytes | None:
         """Take a packet; the RTCP packet that it calls for, if any."""
         sent = self._extensions.unpack(packet).abs_send_time
         if sent is None:
@@ -49,11 +49,12 @@ class RembSource:
             abs_send_time=sent,
             arrival_time_ms=arrival_us // 1000,
             payload_size=len(packet.payload) + packet.padding_bytes,
-            ssrc=packet.ssrc,
+            # aiortc lists every source it ever heard of, and a peer could name more than a REMB can.
+            ssrc=0,
         )
         if estimate is None:
             return None
-        bitrate_bps, ssrcs = estimate
+        bitrate_bps, _ = estimate
         before_bps = self._told_bps
         if before_bps is None:
             before_bps = self._estimator.incoming_bitrate.rate(arrival_us // 1000) or 0
@@ -62,7 +63,7 @@ class RembSource:
             return None
         self._told_bps = bitrate_bps
         message = ReceiverEstimatedMaximumBitrate(
-            sender_ssrc=self._ssrc, bitrate_bps=bitrate_bps, ssrcs=tuple(ssrcs)
+            sender_ssrc=self._ssrc, bitrate_bps=bitrate_bps, ssrcs=(media_ssrc,)
         )
         return serialize_rtcp([message])
 

@@ -68,7 +68,9 @@ async def test_an_estimate_is_sent_though_more_packets_came_first(
 ) -> None:
     """A burst arrives before the pump runs; only one of its packets calls for an estimate."""
     answers: list[Any] = [b"estimate", None, None]
-    monkeypatch.setattr(rig.driver._remb, "packet", lambda packet, *, arrival_us: answers.pop(0))
+    monkeypatch.setattr(
+        rig.driver._remb, "packet", lambda packet, *, media_ssrc, arrival_us: answers.pop(0)
+    )
     for number in range(3):
         rig.feed(number)
     await eventually(lambda: b"estimate" in rig.sent, "the estimate is sent", within_s=2)

@@ -28,7 +28,7 @@ def estimates(arrivals_us: list[int], *, first_us: int = 60_000_000) -> list[int
         sent_us = first_us + i * GAP_US
         extensions = EXTENSIONS.pack(HeaderExtensions(abs_send_time=abs_send_time(sent_us)))
         packet = RtpPacket(45, False, i & 0xFFFF, 0, 7, bytes(PACKET_BYTES), extensions=extensions)
-        data = source.packet(packet, arrival_us=sent_us + way_us)
+        data = source.packet(packet, media_ssrc=7, arrival_us=sent_us + way_us)
         if data is not None:
             said.append(parse_rtcp(data)[0].bitrate_bps)
     return said
@@ -72,3 +72,16 @@ def test_the_send_time_s_wrap_is_no_queue():
     # 6.18 fixed point seconds wrap every 64 s.
     said = estimates([20_000] * 3000, first_us=30_000_000)
     assert said == sorted(said)
+
+
+def test_sources_without_number_leave_the_report_at_the_one_that_is_received():
+    source = RembSource(ssrc=1, extensions=EXTENSIONS)
+    reports = []
+    for i in range(1200):
+        sent_us = 60_000_000 + i * GAP_US
+        extensions = EXTENSIONS.pack(HeaderExtensions(abs_send_time=abs_send_time(sent_us)))
+        packet = RtpPacket(45, False, 0, 0, 1000 + i, bytes(PACKET_BYTES), extensions=extensions)
+        reports.append(source.packet(packet, media_ssrc=7, arrival_us=sent_us + 20_000))
+    said = [parse_rtcp(data)[0] for data in reports if data is not None]
+    assert len(said) >= 5
+    assert {message.ssrcs for message in said} == {(7,)}
