@@ -6,7 +6,10 @@ when it dislikes one of its packets.
 
 from __future__ import annotations
 
+import logging
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple, cast
 
 from aiortc.rtcdtlstransport import RTCDtlsTransport
@@ -28,6 +31,11 @@ from ..rtp.rtcp import (
 from .clock import now_us
 from .endpoint import CoreEndpoint
 
+logger = logging.getLogger("codecpilot.rtc")
+
+# ours: sources a transport learns from packets; aiortc remembers every one for ever.
+MAX_LEARNT_SOURCES = 256
+
 _KNOWN_TO_AIORTC = (
     Bye,
     FullIntraRequest,
@@ -48,17 +56,23 @@ class _Address(NamedTuple):
 
 
 class CallDtlsTransport(RTCDtlsTransport):
-    """Routes raw packets to the endpoints that run a core and leaves the rest to aiortc."""
+    """Routes raw packets to the endpoints that run a core and leaves the rest to aiortc.
+
+    aiortc closes the transport on any exception; here a datagram that causes one is dropped alone.
+    """
+
+    _has_faulted = False
 
     async def _handle_rtp_data(self, data: bytes, arrival_time_ms: int) -> None:
         if len(data) < 12:
             return
         address = _Address(data[1] & 0x7F, struct.unpack_from("!I", data, 8)[0])
-        receiver: object = self._rtp_router.route_rtp(cast(RtpPacket, address))
-        if isinstance(receiver, CoreEndpoint) and receiver.runs_core:
-            receiver.handle_rtp_data(data, arrival_us=now_us())
-        else:
-            await super()._handle_rtp_data(data, arrival_time_ms)
+        with self._survived():
+            receiver = self._route(address)
+            if isinstance(receiver, CoreEndpoint) and receiver.runs_core:
+                receiver.handle_rtp_data(data, arrival_us=now_us())
+            else:
+                await super()._handle_rtp_data(data, arrival_time_ms)
 
     async def _handle_rtcp_data(self, data: bytes) -> None:
         messages, malformed = salvage_rtcp(data)
@@ -71,10 +85,31 @@ class CallDtlsTransport(RTCDtlsTransport):
         for endpoint in endpoints:
             endpoint.count_malformed_rtcp(malformed)
         for message in messages:
-            for endpoint in endpoints:
-                endpoint.handle_rtcp_message(message)
-            if isinstance(message, _KNOWN_TO_AIORTC):
-                await super()._handle_rtcp_data(serialize_rtcp([message]))
+            with self._survived():
+                for endpoint in endpoints:
+                    endpoint.handle_rtcp_message(message)
+                if isinstance(message, _KNOWN_TO_AIORTC):
+                    await super()._handle_rtcp_data(serialize_rtcp([message]))
+
+    def _route(self, address: _Address) -> object:
+        sources = self._rtp_router.ssrc_table
+        is_known = address.ssrc in sources
+        receiver: object = self._rtp_router.route_rtp(cast(RtpPacket, address))
+        if not is_known and len(sources) > MAX_LEARNT_SOURCES:
+            sources.pop(address.ssrc, None)
+        return receiver
+
+    @contextmanager
+    def _survived(self) -> Iterator[None]:
+        try:
+            yield
+        except ConnectionError:
+            raise
+        except Exception:
+            # The first tells enough; a peer must not fill the log.
+            if not self._has_faulted:
+                self._has_faulted = True
+                logger.exception("a datagram that caused this was dropped; the call goes on")
 
     def _register_rtp_receiver(self, receiver: object, parameters: RTCRtpReceiveParameters) -> None:
         super()._register_rtp_receiver(receiver, parameters)  # type: ignore[arg-type]

@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from codecpilot.rtc.connection.dtls_transport import MAX_LEARNT_SOURCES
+from codecpilot.rtc.receiver import ReceiverCore
+
 from tests.live_call import DrawnTrack, Viewer, call, eventually, in_call, negotiate, stats
 
 
@@ -104,6 +107,32 @@ async def test_rtp_of_a_foreign_source_or_type_is_discarded(running: Call) -> No
     await running.goes_on()
     inbound = await stats(running.b, "inbound-rtp")
     assert (inbound.keyFramesDecoded, inbound.pliCount) == (1, 0)
+
+
+async def test_sources_without_number_are_not_remembered(running: Call) -> None:
+    data = next(data for is_rtcp, data in reversed(await _media(running)) if not is_rtcp)
+    router = running.receiving._rtp_router
+    for ssrc in range(1, 3 * MAX_LEARNT_SOURCES):
+        await _feed_rtp(running.receiving, data[:8] + struct.pack("!I", ssrc) + data[12:])
+    assert len(router.ssrc_table) <= MAX_LEARNT_SOURCES + 2
+    await running.goes_on()
+
+
+async def test_a_datagram_that_an_endpoint_fails_on_is_dropped_alone(
+    running: Call, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*args: Any, **kwargs: Any) -> None:
+        raise KeyError("a fault of ours")
+
+    data = next(data for is_rtcp, data in reversed(await _media(running)) if not is_rtcp)
+    with monkeypatch.context() as patch:
+        patch.setattr(ReceiverCore, "handle_rtp", fail)
+        patch.setattr(ReceiverCore, "handle_rtcp", fail)
+        for _ in range(3):
+            await _feed_rtp(running.receiving, data)
+            await running.receiving._handle_rtcp_data(b"\x80\xc8\x00\x06" + bytes(24))
+    assert sum("was dropped" in record.getMessage() for record in caplog.records) == 1
+    await running.goes_on()
 
 
 async def test_duplicates_are_dropped(running: Call) -> None:
