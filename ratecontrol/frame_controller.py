@@ -21,12 +21,14 @@ from .vbv import VbvBuffer
 MICRO = 1_000_000
 TARGET_START_BPS = 300_000
 # Ours: unused rate that steering may still spend later, as delay, and how soon it is forgotten.
-CREDIT_US = 90_000
+CREDIT_US = 60_000
 CREDIT_DECAY_US = 4_000_000
 # Ours: while a large frame is worked off, every frame may still take this part of an even share.
 SHARE_MIN = 0.4
 # Ours: how fast encoders with their own rate control are asked to work off the backlog.
 OWN_CONTROL_HORIZON_US = 500_000
+# Ours: how far over the soft bound that it was planned for a frame is still sent as it comes.
+SPARE_US = 10_000
 DEFAULT_SETTINGS = ControllerSettings()
 
 
@@ -114,7 +116,7 @@ class FrameController:
             scale=scale,
             target_bps=self._own_control_target(now_us),
             target_bits=round(expected),
-            cap_bits=min(self._soft_bits(kind, now_us), hard_bits),
+            cap_bits=min(self._soft_bits(kind, now_us, SPARE_US), hard_bits),
             hard_cap_bits=hard_bits,
         )
         self._attempt = Attempt(
@@ -199,11 +201,12 @@ class FrameController:
             return self._vbv.room_bits(self._settings.key_delay_us, now_us=now_us)
         return round(AIM * self._soft_bits(kind, now_us))
 
-    def _soft_bits(self, kind: FrameKind, now_us: int) -> int:
+    def _soft_bits(self, kind: FrameKind, now_us: int, spare_us: int = 0) -> int:
         """Room under the kind's soft bound; after a key frame, enough to work the backlog off."""
         if kind is FrameKind.KEY:
             return self._vbv.room_bits(self._settings.bound_us, now_us=now_us)
-        soft = self._vbv.room_bits(self._settings.soft_bound_us, now_us=now_us)
+        bound_us = self._settings.soft_bound_us + spare_us
+        soft = self._vbv.room_bits(bound_us, now_us=now_us)
         return max(soft, round(SHARE_MIN * self.target_bps * self._clock.gap_us / MICRO))
 
     def _no_room(self, scene: Scene, hard_bits: int, now_us: int) -> bool:

@@ -20,11 +20,11 @@ class ControllerSettings:
     """
 
     bound_us: int = 200_000
-    soft_bound_us: int = 100_000
+    soft_bound_us: int = 88_000
     key_delay_us: int = 170_000
-    residual_us: int = 33_000
-    horizon_us: int = 200_000
-    ltr_steps: int = 4
+    residual_us: int = 28_000
+    horizon_us: int = 180_000
+    ltr_steps: int = 3
     enhancement_steps: int = 5
     min_quantizer: int = 4
     max_quantizer: int = 63
