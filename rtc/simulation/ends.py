@@ -90,8 +90,8 @@ class ReceivingEnd(Protocol):
 class Estimator(Protocol):
     """A receiver's estimate of the path, told to the sender as REMB."""
 
-    def packet(self, packet: RtpPacket, *, arrival_us: int) -> bytes | None:
-        """Take a packet; the RTCP packet that it calls for, if any."""
+    def packet(self, packet: RtpPacket, *, media_ssrc: int, arrival_us: int) -> bytes | None:
+        """Take a packet of the source; the RTCP packet that it calls for, if any."""
         ...
 
 
@@ -145,9 +145,12 @@ class CoreReceiver:
     def handle_rtp(self, data: bytes, *, now_us: int) -> None:
         """See ReceivingEnd."""
         self._core.handle_rtp(data, now_us=now_us)
-        if self._estimator is not None:
+        media_ssrc = self._core.remote_ssrc
+        if self._estimator is not None and media_ssrc is not None:
             try:
-                self._estimate = self._estimator.packet(parse_rtp(data), arrival_us=now_us)
+                self._estimate = self._estimator.packet(
+                    parse_rtp(data), media_ssrc=media_ssrc, arrival_us=now_us
+                )
             except RemoteError:
                 return  # the core has counted it
 

@@ -10,6 +10,7 @@ from ...ratecontrol.frame_controller import FrameController
 from ..encoder_session import EncoderSession
 from ..messages import NegotiatedCodec
 from ..outgoing_stream import StreamIdentity
+from ..playout.av_sync import AvSync
 from ..playout.playout import Playout
 from ..receiver import ReceiverCore, ReceiverSettings
 from ..rtp.extensions import (
@@ -20,7 +21,7 @@ from ..rtp.extensions import (
     ExtensionMap,
 )
 from ..sender import SenderCore, SenderSettings
-from .audio import AudioStream
+from .audio import AudioSource
 from .clock import PeerClock
 from .device import DeviceModel, TimedEncoder
 from .ends import CoreReceiver, CoreSender, ReceivingEnd, SendingEnd
@@ -57,7 +58,7 @@ class Party:
     device: DeviceModel
     identity: StreamIdentity
     receiver_ssrc: int
-    audio: AudioStream | None
+    audio: AudioSource | None
     rng: random.Random
     tools: Tools
     loop: EventLoop
@@ -115,9 +116,10 @@ class Party:
             return self.tools.open_stock_decoder()
         return self.tools.open_decoder(codec)
 
-    def playout(self) -> PlayoutStage:
-        """Where decoded pictures wait: nowhere in stock aiortc."""
-        return ImmediatePlayout() if self.scenario.stack == STOCK else Playout()
+    def playout(self, av_sync: AvSync) -> PlayoutStage:
+        """Where decoded pictures wait, also for their sound: nowhere in stock aiortc."""
+        stock = self.scenario.stack == STOCK
+        return ImmediatePlayout() if stock else Playout(av_sync=av_sync)
 
     def _stock_sender(self, agreement: Agreement) -> SendingEnd:
         return StockSender(
@@ -143,7 +145,7 @@ def party(scenario: Scenario, name: str, *, tools: Tools, loop: EventLoop) -> Pa
     """A peer of a scenario; its random numbers depend on the seed and its name alone."""
     mine, rng = scenario.peers[name], tools.generator(f"peer {name}")
     ssrc, rtx_ssrc, receiver_ssrc, audio_ssrc = rng.sample(range(1, 1 << 32), 4)
-    audio = AudioStream(bitrate_bps=mine.audio_bps, ssrc=audio_ssrc) if mine.audio_bps else None
+    audio = AudioSource(bitrate_bps=mine.audio_bps, ssrc=audio_ssrc) if mine.audio_bps else None
     return Party(
         name=name,
         scenario=mine,

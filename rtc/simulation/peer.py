@@ -16,7 +16,7 @@ from ..messages import ReceivedFrame
 from ..playout.playout import DecodedPicture
 from ..rtp.packet import is_rtcp
 from ..rtp.rtcp import salvage_rtcp
-from .audio import AudioStream
+from .audio import AudioSink, AudioSource, is_sound
 from .clock import PeerClock
 from .device import DeviceModel
 from .ends import ReceivingEnd, SendingEnd
@@ -31,6 +31,7 @@ Send = Callable[[bytes], None]
 class PeerParts:
     """What a peer is made of. outgoing follows what it sends, incoming what it is sent.
 
+    audio is what it sends beside pictures, if anything, sound where it hears the other peer.
     remote_preset is what the other side encodes with, which decoding's cost depends on.
     """
 
@@ -39,7 +40,8 @@ class PeerParts:
     sender: SendingEnd
     receiver: ReceivingEnd
     playout: PlayoutStage
-    audio: AudioStream | None
+    audio: AudioSource | None
+    sound: AudioSink
     open_decoder: Callable[[Codec], VideoDecoder]
     remote_preset: str
     outgoing: Recorder
@@ -75,8 +77,8 @@ class Peer:
                 parts.sender.handle_rtcp(message, now_us=now_us)
                 parts.receiver.handle_rtcp(message, now_us=now_us)
             self._pump_sender()
-        elif parts.audio is not None and parts.audio.is_mine(data):
-            parts.audio.received(data, now_us=self._loop.now_us)
+        elif is_sound(data):
+            parts.sound.received(data, now_us=self._loop.now_us, local_us=now_us)
             return
         else:
             parts.receiver.handle_rtp(data, now_us=now_us)
@@ -111,7 +113,8 @@ class Peer:
     def _send_audio(self, index: int) -> None:
         audio = self._parts.audio
         assert audio is not None
-        self._send(audio.packet(index, now_us=self._loop.now_us))
+        wall_us = self._local_us() + self._parts.clock.wall_offset_us
+        self._send(audio.packet(index, now_us=self._loop.now_us, wall_us=wall_us))
         at_us = self._parts.clock.virtual_us(self._local_us() + audio.interval_us)
         self._loop.at(at_us, lambda: self._send_audio(index + 1))
 
@@ -192,5 +195,10 @@ class Peer:
     def _show(self) -> None:
         playout, now_us = self._parts.playout, self._local_us()
         while (decoded := playout.poll(now_us=now_us)) is not None:
-            self._parts.incoming.shown(decoded.frame, decoded.picture, now_us=self._loop.now_us)
+            self._parts.incoming.shown(
+                decoded.frame,
+                decoded.picture,
+                sound_latency_us=self._parts.sound.heard_us(self._loop.now_us),
+                now_us=self._loop.now_us,
+            )
         self._set(self._playout_wake, playout.poll_timeout())

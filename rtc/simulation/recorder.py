@@ -39,6 +39,8 @@ class Recorder:
         self.payload_bytes = dict.fromkeys(PacketKind, 0)
         self.recoveries_us: list[int] = []
         """Of each lost packet's frame that a later decoded frame follows; see the README's figures."""
+        self.av_offsets_us: list[int] = []
+        """How much later each picture was shown than its sound was heard."""
         self.screen = screen
         self.decisions = SenderDecisions(peer=sender, events=events)
         self._receiver = receiver
@@ -135,10 +137,19 @@ class Recorder:
             self.recoveries_us.append(now_us - self._lost[1])
             self._lost = None
 
-    def shown(self, frame: ReceivedFrame, picture: Picture, *, now_us: int) -> None:
-        """A picture is on the screen from now on."""
+    def shown(
+        self,
+        frame: ReceivedFrame,
+        picture: Picture,
+        *,
+        sound_latency_us: int | None,
+        now_us: int,
+    ) -> None:
+        """A picture is on the screen from now on, to sound of that latency, None to silence."""
         record = self._record_of(frame)
         record.shown_us = now_us
+        if sound_latency_us is not None:
+            self.av_offsets_us.append(now_us - record.capture_us - sound_latency_us)
         frozen_us = self.screen.freezes.total_us
         ended = self.screen.shown(
             picture, index=record.index, capture_us=record.capture_us, now_us=now_us

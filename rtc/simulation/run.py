@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from ..playout.av_sync import AvSync
+from .audio import AudioSink
 from .event_loop import EventLoop
 from .link import Delivered, Link
 from .link_setup import open_link
@@ -124,14 +126,15 @@ class _Call:
         )
 
     def _peer_parts(self, mine: Party) -> PeerParts:
-        other = self._parties[OTHER[mine.name]]
+        other, av_sync = self._parties[OTHER[mine.name]], AvSync()
         return PeerParts(
             clock=mine.clock,
             device=mine.device,
             sender=mine.sender(self._agreement),
             receiver=mine.receiver(self._agreement, remote=other),
-            playout=mine.playout(),
+            playout=mine.playout(av_sync),
             audio=mine.audio,
+            sound=AudioSink(av_sync),
             open_decoder=mine.open_decoder,
             remote_preset=other.scenario.preset,
             outgoing=self._recorders[mine.name],

@@ -128,7 +128,9 @@ class StockReceiver:
         """See ReceivingEnd."""
         packet = parse_rtp(data)
         if self._estimator is not None:
-            estimate = self._estimator.packet(packet, arrival_us=now_us)
+            estimate = self._estimator.packet(
+                packet, media_ssrc=self._remote_ssrc, arrival_us=now_us
+            )
             self._rtcp += [estimate] if estimate is not None else []
         original = self._original(packet, now_us=now_us)
         if original is not None:

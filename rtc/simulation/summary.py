@@ -30,6 +30,7 @@ def direction_figures(direction: Direction, *, duration_us: int) -> Figures:
         "freeze_s": round((screen.freezes.total_us + standing_us) / 1e6, 3),
         "recovery_ms": _spread_ms(recorder.recoveries_us, 50, 95, 100),
         "e2e_ms": _spread_ms(screen.latencies_us, 50, 95),
+        "av_offset_ms": _spread_ms(recorder.av_offsets_us, 50, 95),
         "queue_delay_ms": _spread_ms(link.counters.queue_delays_us, 50, 95),
         "utilisation": round(link.served_bytes(duration_us) / capacity_bytes, 4)
         if capacity_bytes

@@ -16,6 +16,7 @@ ROWS: Mapping[str, Callable[[Figures], str]] = {
     "freezes": lambda f: f"{f['freeze_count']} ({f['freeze_s']:g} s)",
     "recovery, ms (50 %, 95 %, longest)": lambda f: spread(f["recovery_ms"]),
     "capture to shown, ms (50 %, 95 %)": lambda f: spread(f["e2e_ms"]),
+    "picture after sound, ms (50 %, 95 %)": lambda f: spread(f["av_offset_ms"]),
     "queue delay, ms (50 %, 95 %)": lambda f: spread(f["queue_delay_ms"]),
     "PSNR-Y shown, dB": lambda f: number(f["psnr_y_shown"]),
     "VMAF shown": lambda f: number(f["vmaf_shown"]),

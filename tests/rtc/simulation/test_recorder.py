@@ -228,7 +228,7 @@ def test_the_screen_is_told_capture_times_of_the_run():
     for index in range(3):
         encode(made, index)
         received = receive(made, index, now_us=index * FRAME_US + 50_000)
-        made.shown(received, picture(0), now_us=index * FRAME_US + 60_000)
+        made.shown(received, picture(0), sound_latency_us=None, now_us=index * FRAME_US + 60_000)
     made.finish(1_000_000)
     assert list(made.screen.latencies_us) == [60_000] * 3
     assert [f.on_screen for f in made.frames] == [0, 1, 2]

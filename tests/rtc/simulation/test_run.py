@@ -13,7 +13,7 @@ from codecpilot.rtc.simulation.device import Cost
 from codecpilot.rtc.simulation.records import PacketKind
 from codecpilot.rtc.simulation.run import Run, simulate
 from codecpilot.rtc.simulation.scenario import scenario
-from codecpilot.rtc.simulation.summary import run_figures
+from codecpilot.rtc.simulation.summary import direction_figures, run_figures
 from codecpilot.rtc.simulation.tools import Tools
 
 from tests.rtc.fakes import FakeEncoder, picture
@@ -82,6 +82,7 @@ def test_the_figures_are_those_that_summary_json_promises():
         "freeze_s",
         "recovery_ms",
         "e2e_ms",
+        "av_offset_ms",
         "queue_delay_ms",
         "utilisation",
         "kbps",
@@ -155,9 +156,19 @@ def test_sound_shares_the_link_and_comes_at_its_own_latency():
     direction = made.directions["a->b"]
     sent = [p for p in direction.recorder.packets if p.kind is PacketKind.AUDIO]
     assert 99 <= len(sent) <= 101
-    latencies = direction.far.audio.latencies_us
+    latencies = direction.far.sound.latencies_us
     assert 95 <= len(latencies) <= len(sent)
     assert all(25_000 <= latency <= 60_000 for latency in latencies)
+
+
+def test_pictures_wait_for_their_sound_and_no_longer_without_it():
+    silent, both = run(4), run(4, audio_kbps=32)
+    alone = direction_figures(silent.directions["a->b"], duration_us=4_000_000)
+    figures = direction_figures(both.directions["a->b"], duration_us=4_000_000)
+    assert alone["av_offset_ms"] == {"p50": None, "p95": None}
+    assert -45 <= figures["av_offset_ms"]["p50"] <= -35
+    # Sound is heard four packets after it came, the pictures would be at once.
+    assert 20 <= figures["e2e_ms"]["p50"] - alone["e2e_ms"]["p50"] <= 45
 
 
 @pytest.mark.parametrize("values", [{"stack": "aiortc"}, {"a__stack": "aiortc"}, {"codec": "H264"}])
