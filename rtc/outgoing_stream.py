@@ -90,17 +90,28 @@ class OutgoingStream:
         return len(payloads)
 
     def retransmit(
-        self, lost: Iterable[int], *, codecs: Iterable[NegotiatedCodec], now_us: int, rtt_us: int
+        self,
+        lost: Iterable[int],
+        *,
+        codecs: Iterable[NegotiatedCodec],
+        budget_bytes: int,
+        now_us: int,
+        rtt_us: int,
     ) -> tuple[int, int]:
-        """Queue again what was lost, each packet once a round trip; (packets, payload bytes)."""
+        """Queue again what was lost, each packet once a round trip; (packets, payload bytes).
+
+        It ends at the packet whose payload the budget does not cover.
+        """
         rtx_types = {c.payload_type: c.rtx_payload_type for c in codecs}
         queued = queued_bytes = 0
         for number in lost:
             sent = self._history.get(number)
             if sent is None or (sent.resent_us is not None and now_us - sent.resent_us < rtt_us):
                 continue
-            sent.resent_us = now_us
             packet = sent.packet
+            if queued_bytes + len(packet.payload) + RTX_HEADER_BYTES > budget_bytes:
+                break
+            sent.resent_us = now_us
             if (rtx_type := rtx_types.get(packet.payload_type)) is not None:
                 packet = wrap_rtx(
                     packet,

@@ -16,6 +16,7 @@ from .encoder_session import EncodeJob
 from .messages import NegotiatedCodec
 from .outgoing_stream import OutgoingStream, StreamIdentity
 from .resilience.nack import DEFAULT_RTT_US
+from .resilience.retransmission_budget import RetransmissionBudget
 from .rtp.extensions import ExtensionMap, ntp_from_us
 from .rtp.packet import RtpPacket
 from .rtp.rtcp import (
@@ -90,6 +91,7 @@ class SenderCore:
         self._last_fir: int | None = None
         self._next_report_us = self._report_time(now_us)
         self._reports: dict[int, int] = {}
+        self._budget = RetransmissionBudget()
         self._rtt_us: int | None = None
 
     @property
@@ -247,9 +249,11 @@ class SenderCore:
         packets, size = self._stream.retransmit(
             message.lost,
             codecs=self.settings.codecs,
+            budget_bytes=self._budget.available_bytes(target_bps=self.target_bps, now_us=now_us),
             now_us=now_us,
             rtt_us=self._rtt_us if self._rtt_us is not None else DEFAULT_RTT_US,
         )
+        self._budget.spend(size)
         self.counters.retransmittedPacketsSent += packets
         self.counters.retransmittedBytesSent += size
 

@@ -9,6 +9,7 @@ from codecpilot.codecs.types import Codec
 from codecpilot.ratecontrol.frame_controller import FrameController
 from codecpilot.rtc.encoder_session import EncoderSession
 from codecpilot.rtc.outgoing_stream import MAX_PACKET_BYTES
+from codecpilot.rtc.resilience.retransmission_budget import WINDOW_US
 from codecpilot.rtc.rtp.extensions import ExtensionMap
 from codecpilot.rtc.rtp.packet import parse_rtp
 from codecpilot.rtc.rtp.rtcp import (
@@ -237,3 +238,20 @@ def test_every_packet_says_when_it_was_sent_and_the_first_when_it_was_captured()
     assert all(v.abs_send_time is not None and v.mid == "0" for v in values)
     assert [v.abs_capture_time is not None for v in values] == [True] + [False] * (len(values) - 1)
     assert all(v.dependency_descriptor for v in values)
+
+
+def test_a_flood_of_nacks_is_answered_at_the_target_rate():
+    sending = Sending()
+    for _ in range(60):
+        sending.frame()
+    everything = Nack(sender_ssrc=9, media_ssrc=SSRC, lost=tuple(range(1 << 16)))
+    sent_bytes, started_us = 0, sending.now_us
+    # A round trip that the peer's reports told to be next to nothing.
+    sending.core._rtt_us = 0
+    while sending.now_us - started_us < 2 * WINDOW_US:
+        sending.tell(everything, after_us=20_000)
+        sent_bytes += sum(len(p.payload) for p in sending.packets())
+    # A window's worth at once, and as much again in each window's time.
+    window_bytes = sending.core.target_bps * WINDOW_US // 1_000_000 // 8
+    assert 2 * window_bytes < sent_bytes <= 3 * window_bytes + 10_000
+    assert sending.core.counters.retransmittedBytesSent == sent_bytes
