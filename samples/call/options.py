@@ -11,6 +11,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..number_text import fraction_from_text
+
 if TYPE_CHECKING:
     from ...codecs.types import Codec
 
@@ -125,8 +127,8 @@ def parse_fps(text: str) -> Fraction:
     """argparse type of --fps: 30, 29.97 or 30000/1001."""
     low, high = FPS_RANGE
     try:
-        fps = Fraction(text).limit_denominator(1001)
-    except (ValueError, ZeroDivisionError):
+        fps = fraction_from_text(text).limit_denominator(1001)
+    except ValueError:
         fps = Fraction(0)
     if not low <= fps <= high:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from {low} to {high}")
