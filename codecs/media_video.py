@@ -71,8 +71,16 @@ def open_video(
 
 
 def _fitted(pictures: Iterator[Picture], size: tuple[int, int] | None) -> Iterator[Picture]:
+    """Each fitted to the size; one that is repeated is fitted once."""
+    source: Picture | None = None
+    fitted: Picture | None = None
     for picture in pictures:
-        yield picture if size is None else fit_picture(picture, width=size[0], height=size[1])
+        if size is None:
+            yield picture
+            continue
+        if source is None or fitted is None or source.y is not picture.y:
+            source, fitted = picture, fit_picture(picture, width=size[0], height=size[1])
+        yield replace(fitted, capture_us=picture.capture_us)
 
 
 def _raw_pictures(

@@ -11,6 +11,7 @@ import av
 import numpy as np
 import pytest
 
+from codecpilot.codecs import media_video
 from codecpilot.codecs.errors import LocalError
 from codecpilot.codecs.media import open_audio, open_video, probe
 from codecpilot.codecs.pictures import (
@@ -290,3 +291,21 @@ def test_the_reference_clips_are_read_whole(shared: Path) -> None:
     expected = {"foreman_352x288.264": 299, "talking_512x512.mp4": 448}
     for name, count in expected.items():
         assert sum(1 for _ in open_video(shared / "clips" / name)) == count
+
+
+def test_a_picture_that_is_repeated_is_fitted_once(
+    clip: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fitted: list[int] = []
+    fit_picture = media_video.fit_picture
+
+    def count(picture: Picture, *, width: int, height: int) -> Picture:
+        fitted.append(picture.capture_us)
+        return fit_picture(picture, width=width, height=height)
+
+    monkeypatch.setattr(media_video, "fit_picture", count)
+    as_it_is = len(list(open_video(clip)))
+    pictures = list(open_video(clip, size=(32, 32), fps=240))
+    assert len(pictures) > 4 * as_it_is
+    assert len(fitted) == as_it_is
+    assert [p.capture_us for p in pictures] == [round(i * 1e6 / 240) for i in range(len(pictures))]
