@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import os
 import signal
+import sys
 from typing import IO, Any
 
 from aioice import ice
@@ -127,10 +128,16 @@ class Peer:
             receiver = next(r for r in self._pc.getReceivers() if r.track is track)
             self._player.play(receiver, track)
 
+        for source in (self._sources.pictures, self._sources.sound):
+            source.on("ended", self._tell_source_error)
         self._pc.on("frameencoded", self._note_encoded)
         self._pc.on("framedecoded", self._note_decoded)
         if self._recording is not None:
             self._pc.on("framereceived", self._keep_frame)
+
+    def _tell_source_error(self) -> None:
+        if self._sources.error is not None:
+            self._pipes.send("failed", text=str(self._sources.error))
 
     def _note_encoded(self, frame: EncodedFrame) -> None:
         self._sent.codec = frame.codec.value
@@ -269,6 +276,10 @@ def main() -> None:
     sink = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     asyncio.run(_main(sink))
+    # All is written and closed, but a source's thread may still be at a picture, and a thread that
+    # Python stops inside a library aborts the process.
+    sys.stderr.flush()
+    os._exit(0)
 
 
 if __name__ == "__main__":

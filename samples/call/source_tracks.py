@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -34,6 +35,9 @@ VIDEO_TIME_BASE = Fraction(1, VIDEO_CLOCK_HZ)
 SOUND_RATE = Fraction(SAMPLE_RATE_HZ, BLOCK_SAMPLES)
 # Ours: sound must not lose packets to a busy event loop as pictures may; this is 200 ms.
 SOUND_DEPTH = 10
+# Ours: a file that was not read in time goes on by this many pictures or blocks at once. It catches up
+# where reading is faster than real time, and plays late, not ever more seldom, where it is slower.
+MAX_STEP = 3
 # A thread ends with the picture it is at; only a camera that gives none takes longer.
 THREAD_END_S = 2.0
 
@@ -166,7 +170,8 @@ def _picture_maker(
 def _sound_maker(source: Source, *, seed: int) -> Callable[[int], AudioFrame]:
     blocks = None
     if source.kind == "file" and probe(source.place).has_audio:
-        blocks = _InOrder(open_audio(source.place, loop=True), name=source.place)
+        with contextlib.suppress(LocalError):  # Sound that cannot be decoded is as none.
+            blocks = _InOrder(open_audio(source.place, loop=True), name=source.place)
 
     def make(tick: int) -> AudioFrame:
         samples = tone(tick, seed=seed) if blocks is None else blocks.at(tick).samples
@@ -176,16 +181,19 @@ def _sound_maker(source: Source, *, seed: int) -> Callable[[int], AudioFrame]:
 
 
 class _InOrder(Generic[T]):
-    """What an iterator gives, by number; the numbers asked for only grow."""
+    """What an iterator gives, by number; the numbers asked for only grow.
+
+    It goes on by MAX_STEP items at most, so it may be behind the number that is asked for.
+    """
 
     def __init__(self, items: Iterator[T], *, name: str) -> None:
         self._items, self._name = items, name
         self._given = 0
 
     def at(self, number: int) -> T:
-        """Item number `number`; those before it are skipped."""
+        """Item number `number` or, too far behind it, a nearer one; those before it are skipped."""
         item = None
-        while self._given <= number:
+        for _ in range(min(number + 1 - self._given, MAX_STEP)):
             item = next(self._items, None)
             self._given += 1
             if item is None:

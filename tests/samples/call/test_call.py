@@ -227,3 +227,20 @@ async def test_a_peer_that_dies_ends_the_call_with_one_line() -> None:
         _, errors = await asyncio.to_thread(process.communicate, None, TIMEOUT_S)
     assert process.returncode == 1
     assert re.fullmatch(r"codecpilot: peer [AB] ended unexpectedly\n", errors)
+
+
+async def test_a_source_that_ends_during_the_call_ends_it_with_one_line(tmp_path: Path) -> None:
+    clip = tmp_path / "clip.mkv"
+    with av.open(str(clip), "w") as container:
+        video = container.add_stream("ffv1", rate=30)
+        video.width, video.height, video.pix_fmt = 64, 64, "yuv420p"
+        for _ in range(60):
+            gray = av.VideoFrame.from_ndarray(np.full((96, 64), 99, np.uint8), format="yuv420p")
+            container.mux(video.encode(gray))
+        container.mux(video.encode(None))
+    with running_call("--headless", "--source", str(clip)) as process:
+        await peers_started(process)
+        clip.unlink()
+        _, errors = await asyncio.to_thread(process.communicate, None, TIMEOUT_S)
+    assert process.returncode == 2
+    assert errors == f"codecpilot: {clip}: no such file\n"

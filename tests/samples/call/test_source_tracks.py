@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -11,8 +13,11 @@ from typing import Any
 import av
 import numpy as np
 import pytest
+from aiortc.mediastreams import MediaStreamError
 
 from codecpilot.codecs.errors import LocalError
+from codecpilot.codecs.media import open_video
+from codecpilot.samples.call import source_tracks
 from codecpilot.samples.call.clocks import wall_us
 from codecpilot.samples.call.options import Source
 from codecpilot.samples.call.source_tracks import SourceTracks, check_source, open_tracks
@@ -121,3 +126,54 @@ def test_a_camera_that_is_not_there_is_told_before_the_call() -> None:
 
 def test_a_good_file_passes_the_check(clip: Source) -> None:
     check_source(clip, width=64, height=64, fps=FPS)
+
+
+async def test_a_file_that_reads_slower_than_real_time_keeps_giving_pictures(
+    clip: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(*args: Any, **kwargs: Any) -> Iterator[Any]:
+        for picture in open_video(*args, **kwargs):
+            time.sleep(1.5 / FPS)
+            yield picture
+
+    monkeypatch.setattr(source_tracks, "open_video", slow)
+    tracks = opened(clip)
+    try:
+        await tracks.pictures.recv()
+        started, gaps = time.monotonic(), []
+        while (now := time.monotonic()) < started + 3:
+            await tracks.pictures.recv()
+            gaps.append(time.monotonic() - now)
+    finally:
+        tracks.close()
+    # Skipping ahead by all that was missed made each gap one and a half times the one before.
+    assert max(gaps) < 1
+    assert len(gaps) >= 12
+
+
+async def exhausted(track: Any) -> None:
+    while True:
+        await track.recv()
+
+
+async def test_a_file_that_disappears_during_the_call_is_the_tracks_error(clip: Source) -> None:
+    tracks = opened(clip)
+    try:
+        await tracks.pictures.recv()
+        Path(clip.place).unlink()
+        with pytest.raises(MediaStreamError):
+            await asyncio.wait_for(exhausted(tracks.pictures), 10)
+    finally:
+        tracks.close()
+    assert "no such file" in str(tracks.error)
+
+
+async def test_sound_that_cannot_be_decoded_gives_way_to_a_tone(
+    clip: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise LocalError("no sound can be decoded")
+
+    monkeypatch.setattr(source_tracks, "open_audio", refuse)
+    _, sounds = await received(opened(clip), pictures=1, sounds=3)
+    assert max(np.abs(frame.to_ndarray()).max() for frame in sounds) > 100
