@@ -1,0 +1,331 @@
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from codecpilot.codecs.av1_decoder import Av1Decoder
+from codecpilot.codecs.av1_encoder import Av1Encoder
+from codecpilot.codecs.errors import LocalError
+from codecpilot.codecs.slot_book import SlotBook
+from codecpilot.codecs.types import Codec, Content, EncodedFrame, EncodeRequest, Picture
+from codecpilot.ratecontrol.frame_controller import FrameController
+from codecpilot.ratecontrol.messages import DropReason
+from codecpilot.ratecontrol.settings import ControllerSettings
+from codecpilot.rtc.encode_loop import Skipped, encode_picture
+
+from .fakes import picture
+
+FRAME_US = 33_333
+ENCODE_US, ENCODE_CPU_US = 700, 300
+
+
+class SizedEncoder:
+    """Gives each try the size that the test says, at the coded size that was asked for."""
+
+    codec = Codec.AV1
+    implementation = "sized"
+
+    def __init__(self, bits: Callable[[EncodeRequest], int], *, can_retry: bool = True) -> None:
+        self._bits = bits
+        self.can_retry = can_retry
+        self.requests: list[EncodeRequest] = []
+
+    def encode(self, request: EncodeRequest) -> EncodedFrame:
+        self.requests.append(request)
+        return EncodedFrame(
+            data=bytes(self._bits(request) // 8),
+            codec=self.codec,
+            frame_id=request.frame_id,
+            capture_us=request.picture.capture_us,
+            key=request.key,
+            quantizer=request.quantizer,
+            temporal_id=request.temporal_id,
+            dependencies=request.dependencies,
+            ltr_slot=request.ltr_slot,
+            width=round(request.picture.width * request.scale),
+            height=round(request.picture.height * request.scale),
+            encode_us=ENCODE_US,
+            encode_cpu_us=ENCODE_CPU_US,
+        )
+
+    def close(self) -> None:
+        pass
+
+
+class Stream:
+    """One stream's loop: an encoder, a controller and a book, a picture every FRAME_US."""
+
+    def __init__(
+        self,
+        bits: Callable[[EncodeRequest], int],
+        *,
+        target_bps: int = 100_000,
+        can_retry: bool = True,
+    ) -> None:
+        self.encoder = SizedEncoder(bits, can_retry=can_retry)
+        self.controller = FrameController(target_bps=target_bps)
+        self.book = SlotBook()
+        self.index = 0
+
+    @property
+    def now_us(self) -> int:
+        return self.index * FRAME_US
+
+    @property
+    def last(self) -> EncodeRequest:
+        return self.encoder.requests[-1]
+
+    def next(
+        self,
+        *,
+        key: bool = False,
+        ltr: bool = False,
+        temporal_id: int = 0,
+        from_ltr: bool = False,
+        preset: str = "default",
+        content: Content = Content.CAMERA,
+    ) -> EncodedFrame | Skipped:
+        self.index += 1
+        return encode_picture(
+            picture(self.now_us, width=320, height=180),
+            encoder=self.encoder,
+            controller=self.controller,
+            book=self.book,
+            frame_id=self.index,
+            now_us=self.now_us,
+            key=key,
+            ltr=ltr,
+            temporal_id=temporal_id,
+            from_ltr=from_ltr,
+            preset=preset,
+            content=content,
+        )
+
+    def sent(self, **asked: bool | int) -> EncodedFrame:
+        result = self.next(**asked)  # type: ignore[arg-type]
+        assert isinstance(result, EncodedFrame)
+        return result
+
+
+def small(request: EncodeRequest) -> int:
+    return 8_000 if request.key else 2_000
+
+
+def test_first_picture_is_a_key_frame_and_the_second_reads_it() -> None:
+    stream = Stream(small)
+    first, second = stream.sent(), stream.sent()
+    assert (first.key, first.dependencies, first.tries) == (True, (), 1)
+    assert (second.key, second.dependencies, second.tries) == (False, (1,), 1)
+    assert stream.encoder.requests[0].writes == tuple(range(8))
+    assert stream.last.reads == (0,)
+    assert stream.last.writes == (1,)
+    assert stream.book.frame_in(1) == 2
+
+
+def test_request_carries_picture_plan_preset_and_content() -> None:
+    stream = Stream(small)
+    stream.next(preset="low", content=Content.SCREEN)
+    request = stream.last
+    assert (request.preset, request.content) == ("low", Content.SCREEN)
+    assert request.picture.capture_us == FRAME_US
+    assert request.scale == 1
+    assert 50_000 <= request.target_bps <= 200_000
+
+
+def test_each_try_is_coarser_and_all_are_counted_and_timed() -> None:
+    sizes = {1: [60_000, 15_000], 2: [1_000]}
+    stream = Stream(lambda request: sizes[request.frame_id].pop(0))
+    first = stream.sent()
+    assert first.tries == 2
+    assert (first.encode_us, first.encode_cpu_us) == (2 * ENCODE_US, 2 * ENCODE_CPU_US)
+    one, two = stream.encoder.requests
+    assert two.quantizer > one.quantizer or two.scale < one.scale
+    assert (one.reads, one.writes, one.frame_id) == (two.reads, two.writes, two.frame_id)
+    assert one.picture is two.picture
+    assert 8 * len(first.data) == 15_000
+    assert stream.controller.vbv_delay_us(stream.now_us) == 150_000
+    assert stream.sent().tries == 1
+
+
+def test_backlog_skips_a_picture_without_encoding_it() -> None:
+    stream = Stream(lambda request: 40_000 if request.key else 2_000, can_retry=False)
+    assert stream.sent().key
+    assert stream.next() == Skipped(
+        reason=DropReason.BACKLOG, tries=0, encode_us=0, encode_cpu_us=0
+    )
+    assert len(stream.encoder.requests) == 1
+    assert not stream.book.needs_key
+    assert stream.book.frame_in(0) == 1
+    results = [stream.next() for _ in range(12)]
+    frames = [result for result in results if isinstance(result, EncodedFrame)]
+    assert frames[0].dependencies == (1,)
+    assert not any(frame.key for frame in frames)
+
+
+def test_too_large_a_picture_is_skipped_and_the_next_reads_what_was_sent() -> None:
+    stream = Stream(lambda request: 90_000 if request.frame_id == 3 else small(request))
+    first, second, third = stream.sent(), stream.sent(), stream.next()
+    assert first.key
+    assert isinstance(third, Skipped)
+    assert third.reason is DropReason.TOO_LARGE
+    assert 2 <= third.tries <= ControllerSettings().max_tries
+    assert third.encode_us == third.tries * ENCODE_US
+    assert third.encode_cpu_us == third.tries * ENCODE_CPU_US
+    assert not stream.book.needs_key
+    assert stream.book.frame_in(1) == second.frame_id
+    fourth = stream.sent()
+    assert fourth.dependencies == (second.frame_id,)
+    # It writes the slot that the dropped tries spoilt: no other frame may read that one.
+    assert stream.last.writes == (2,)
+    assert stream.book.frame_in(2) == fourth.frame_id
+
+
+def test_after_a_dropped_key_try_the_next_frame_is_a_key_frame() -> None:
+    stream = Stream(lambda request: 90_000 if request.frame_id == 3 else small(request))
+    assert stream.sent().key
+    assert not stream.sent().key
+    assert isinstance(stream.next(key=True), Skipped)
+    assert stream.book.needs_key
+    fourth = stream.sent()
+    assert fourth.key
+    assert not stream.book.needs_key
+    assert stream.sent().dependencies == (fourth.frame_id,)
+
+
+def test_a_key_frame_that_finds_no_room_leaves_the_chain_as_it_was() -> None:
+    stream = Stream(lambda request: 40_000 if request.frame_id == 2 else small(request))
+    stream.encoder.can_retry = False
+    stream.sent()
+    stream.sent()
+    assert isinstance(stream.next(key=True), Skipped)
+    assert not stream.book.needs_key
+
+
+def test_ltr_pins_the_frame_and_recovery_reads_the_acknowledged_one() -> None:
+    stream = Stream(lambda request: 2_000)
+    stream.sent()
+    ltr = stream.sent(ltr=True)
+    assert ltr.ltr_slot in (4, 5, 6, 7)
+    assert stream.last.writes == (1, ltr.ltr_slot)
+    stream.sent()
+    stream.book.acknowledge(ltr.frame_id)
+    recovery = stream.sent(from_ltr=True)
+    assert recovery.dependencies == (ltr.frame_id,)
+    assert stream.last.reads == (ltr.ltr_slot,)
+    assert stream.sent().dependencies == (recovery.frame_id,)
+
+
+def test_recovery_without_an_acknowledged_ltr_is_a_local_error() -> None:
+    stream = Stream(small)
+    stream.sent()
+    with pytest.raises(LocalError, match="LTR"):
+        stream.next(from_ltr=True)
+    assert not stream.book.needs_key
+
+
+def test_an_upper_layer_frame_writes_nothing_and_is_read_by_none() -> None:
+    stream = Stream(lambda request: 2_000)
+    base = stream.sent()
+    for _ in range(3):
+        upper = stream.sent(temporal_id=1)
+        assert (upper.temporal_id, upper.dependencies) == (1, (base.frame_id,))
+        assert stream.last.writes == ()
+    assert stream.sent().dependencies == (base.frame_id,)
+
+
+def test_upper_layer_frames_are_coarser_and_long_term_ones_finer() -> None:
+    stream = Stream(lambda r: 8_000 if r.key else round(60_000 * 2 ** (-r.quantizer / 10)))
+    for _ in range(30):
+        stream.next()
+    base = stream.sent()
+    upper = stream.sent(temporal_id=1)
+    long_term = stream.sent(ltr=True)
+    assert long_term.quantizer < base.quantizer < upper.quantizer
+
+
+def test_an_encoder_that_cannot_retry_is_asked_once() -> None:
+    stream = Stream(lambda request: 60_000, can_retry=False)
+    assert stream.sent().tries == 1
+    assert stream.controller.vbv_delay_us(stream.now_us) == 600_000
+
+
+def test_errors_of_the_encoder_pass_through_and_leave_the_book_and_bucket() -> None:
+    def refuse(request: EncodeRequest) -> int:
+        if request.frame_id == 2:
+            raise LocalError("refused")
+        return small(request)
+
+    stream = Stream(refuse)
+    stream.sent()
+    before = stream.controller.vbv_delay_us(stream.now_us)
+    with pytest.raises(LocalError, match="refused"):
+        stream.next()
+    assert stream.controller.vbv_delay_us(stream.now_us - FRAME_US) <= before
+    assert stream.sent().dependencies == (1,)
+
+
+def test_sizes_of_dropped_tries_limit_the_next_frame_in_their_slot() -> None:
+    """The encoder holds what the last try left: a frame at four times less cannot follow a large one."""
+    stream = Stream(
+        lambda r: (
+            3_000 if r.key else round(400_000 * float(r.scale) ** 2 * 2 ** (-r.quantizer / 10))
+        ),
+        target_bps=30_000,
+    )
+    scales: list[Fraction] = []
+    for _ in range(150):
+        stream.next()
+        scales.append(stream.last.scale)
+    assert min(scales) < 1
+    by_picture = itertools.groupby(stream.encoder.requests, key=lambda r: r.frame_id)
+    tries = [[request.scale for request in group] for _, group in by_picture]
+    assert all(2 * b >= a for group in tries for a, b in itertools.pairwise(group))
+
+
+def _moving(index: int, *, width: int = 160, height: int = 128) -> Picture:
+    """Noise that pans, with a cut to another every 12 pictures."""
+    rng = np.random.default_rng(index // 12)
+    y = np.roll(rng.integers(0, 255, (height, width), dtype=np.uint8), 3 * index, axis=1)
+    y = np.ascontiguousarray(y // 2 + np.roll(y, 1, axis=0) // 2)
+    chroma = np.full(((height + 1) // 2, (width + 1) // 2), 128, np.uint8)
+    return Picture(y=y, u=chroma, v=chroma, capture_us=index)
+
+
+def test_what_is_sent_decodes_exactly_across_tries_sizes_and_drops() -> None:
+    encoder, decoder = Av1Encoder(width=160, height=128), Av1Decoder()
+    controller, book = FrameController(target_bps=400_000), SlotBook()
+    sizes: set[tuple[int, int]] = set()
+    tries: list[int] = []
+    skipped = 0
+    for index in range(90):
+        if index in (30, 60):
+            controller.set_target(60_000 if index == 30 else 3_000_000, now_us=index * FRAME_US)
+        result = encode_picture(
+            _moving(index),
+            encoder=encoder,
+            controller=controller,
+            book=book,
+            frame_id=index,
+            now_us=index * FRAME_US,
+            key=index == 45,
+            ltr=index % 10 == 5,
+        )
+        tries.append(result.tries)
+        if isinstance(result, Skipped):
+            skipped += 1
+            continue
+        shown, own = decoder.decode(result.data), encoder.reconstruction()
+        assert shown is not None
+        assert (shown.width, shown.height) == (result.width, result.height)
+        for plane in ("y", "u", "v"):
+            assert np.array_equal(getattr(shown, plane), getattr(own, plane)), index
+        sizes.add((result.width, result.height))
+    assert max(tries) > 1
+    assert 0 < skipped < 45
+    assert sizes == {(160, 128), (80, 64)}
+    encoder.close()
+    decoder.close()
