@@ -48,6 +48,11 @@ def add_parser(subparsers: Any) -> None:
         "between the peers, none by default; losses and changes begin with what is measured",
     )
     add_link_arguments(link)
+    link.add_argument(
+        "--simulated",
+        action="store_true",
+        help="afterwards simulate the same call, and set the figures of both side by side",
+    )
     _add_output_arguments(parser)
     parser.set_defaults(run=run)
 
@@ -62,10 +67,14 @@ def run(args: argparse.Namespace) -> int:
             from .link_path import check_link
 
             check_link(call.link)
+        if args.simulated:
+            from .simulated import check_simulated
+
+            check_simulated(call)
         _check_outputs(call, json_path=args.json)
         from .host import hold_call
 
-        return hold_call(call, listener=listener, json_path=args.json)
+        return hold_call(call, listener=listener, json_path=args.json, simulated=args.simulated)
     finally:
         if listener is not None:
             listener.close()

@@ -10,6 +10,8 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
+from rich.console import Console
+
 from ...codecs.errors import CodecpilotError
 from ..json_file import write_json
 from .board import Board
@@ -33,10 +35,15 @@ T = TypeVar("T")
 
 
 def hold_call(
-    options: CallOptions, *, listener: socket.socket | None, json_path: Path | None
+    options: CallOptions,
+    *,
+    listener: socket.socket | None,
+    json_path: Path | None,
+    simulated: bool = False,
 ) -> int:
     """Hold the call to its end and report. listener is the page's socket, None for no page.
 
+    simulated: hold it in virtual time afterwards, and set both side by side.
     Returns the exit code. Raises CodecpilotError when a peer fails.
     """
     measured = asyncio.run(_hold(options, listener=listener))
@@ -49,7 +56,22 @@ def hold_call(
     print_report(report)
     if json_path is not None:
         write_json(json_path, report)
+    if simulated:
+        report["simulated"] = _simulate(options, report)
+        if json_path is not None:
+            write_json(json_path, report)
     return 0
+
+
+def _simulate(options: CallOptions, report: dict[str, Any]) -> list[dict[str, Any]]:
+    # Only who asks for it waits for the simulator's imports.
+    from .simulated import print_comparison, simulate_call
+
+    with Console().status("the same call in virtual time …"):
+        directions = simulate_call(options, report)
+    if directions:
+        print_comparison(report["directions"], directions)
+    return directions
 
 
 async def _hold(options: CallOptions, *, listener: socket.socket | None) -> Measured:

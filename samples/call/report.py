@@ -63,7 +63,9 @@ def _print_directions(report: dict[str, Any], console: Console) -> None:
     console.print("Two numbers of a time are its median and its 95th percentile.")
 
 
-def _spread(name: str) -> Callable[[dict[str, Any]], str]:
+def spread(name: str) -> Callable[[dict[str, Any]], str]:
+    """A cell of a time's median and 95th percentile."""
+
     def cell(figures: dict[str, Any]) -> str:
         return " / ".join("–" if v is None else f"{v:.1f}" for v in figures[name].values())
 
@@ -75,13 +77,13 @@ ROWS: Mapping[str, Callable[[dict[str, Any]], str]] = {
     "bitrate": lambda f: f"{f['kbps']:.0f} kbps",
     "captured / encoded / shown": lambda f: f"{f['captured']} / {f['encoded']} / {f['shown']}",
     "freezes": lambda f: f"{f['freeze_count']} ({f['freeze_s']:g} s)",
-    "latency, capture to shown, ms": _spread("latency_ms"),
-    "picture after sound, ms": _spread("av_offset_ms"),
-    "encode, ms": _spread("encode_ms"),
-    "decode, ms": _spread("decode_ms"),
+    "latency, capture to shown, ms": spread("latency_ms"),
+    "picture after sound, ms": spread("av_offset_ms"),
+    "encode, ms": spread("encode_ms"),
+    "decode, ms": spread("decode_ms"),
 }
 LINK_ROWS: Mapping[str, Callable[[dict[str, Any]], str]] = {
-    "link: queue delay, ms": lambda f: _spread("queue_delay_ms")(f["link"]),
+    "link: queue delay, ms": lambda f: spread("queue_delay_ms")(f["link"]),
     "link: utilisation": lambda f: f"{f['link']['utilisation'] or 0:.0%}",
     "link: packets / lost / dropped": lambda f: " / ".join(
         str(f["link"][f"packets_{name}"]) for name in ("offered", "lost", "dropped")
