@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
+import io
+import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -69,6 +72,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Ctrl-C is how a call is meant to end, so `call` takes it itself and returns 0.
     """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # Windows' code pages lack the signs that tables are drawn with.
+        sys.stdout.reconfigure(errors="replace")
     args = build_parser().parse_args(argv)
     from ..codecs.errors import CodecpilotError, LocalError
 
@@ -80,8 +86,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _complain(error, EXIT_FAILED)
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
+    except OSError as error:
+        return _complain_of_system(error)
 
 
 def _complain(error: Exception, code: int) -> int:
     print(f"codecpilot: {error}", file=sys.stderr)
+    return code
+
+
+def _complain_of_system(error: OSError) -> int:
+    """A full disk under the standard output, most likely: Python would try it again as it ends."""
+    code = _complain(error, EXIT_FAILED)
+    with contextlib.suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
     return code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 from codecpilot.codecs.av1_presets import PRESETS
 from codecpilot.samples import doctor
 from codecpilot.samples.cli import build_parser, main
+from codecpilot.samples.json_file import check_json_path
 from codecpilot.samples.version import codecpilot_version
 
 COMMAND = [
@@ -179,3 +181,45 @@ def test_defaults_are_a_short_way_to_a_call() -> None:
     args = build_parser().parse_args(["call"])
     assert (args.size, args.fps, args.port) == ((640, 360), 30, 8040)
     assert (args.codec, args.preset, args.seconds, args.headless) == ("AV1", "default", None, False)
+
+
+def test_a_json_file_that_cannot_be_written_is_told_before_anything_starts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / ("x" * 300)
+    assert "name too long" in complaint(["doctor", "--json", str(path)], capsys)
+    kept, new = tmp_path / "kept.json", tmp_path / "new.json"
+    kept.write_text("before")
+    check_json_path(kept)
+    check_json_path(new)
+    assert (kept.read_text(), new.exists()) == ("before", False)
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
+def test_a_terminal_without_unicode_gets_every_word(encoding: str) -> None:
+    script = (
+        "import sys; from codecpilot.samples import doctor, cli; "
+        "doctor.run = lambda args: print('A → B │ done') or 0; sys.exit(cli.main(['doctor']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+        capture_output=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.strip() == b"A ? B ? done"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_under_the_output_is_one_line_and_code_1() -> None:
+    script = (
+        "import sys; from codecpilot.samples import doctor, cli; "
+        "doctor.run = lambda args: print('x', flush=True) or 0; sys.exit(cli.main(['doctor']))"
+    )
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", script], stdout=full, stderr=subprocess.PIPE, timeout=60
+        )
+    assert done.returncode == 1
+    assert done.stderr == b"codecpilot: [Errno 28] No space left on device\n"
