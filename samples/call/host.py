@@ -53,9 +53,11 @@ def hold_call(
         else []
     )
     report = call_report(options, measured, recordings=recordings)
-    print_report(report)
-    if json_path is not None:
-        write_json(json_path, report)
+    try:
+        if json_path is not None:
+            write_json(json_path, report)
+    finally:  # Each comes to its place, whatever becomes of the other.
+        print_report(report)
     if simulated:
         report["simulated"] = _simulate(options, report)
         if json_path is not None:

@@ -244,3 +244,16 @@ async def test_a_source_that_ends_during_the_call_ends_it_with_one_line(tmp_path
         _, errors = await asyncio.to_thread(process.communicate, None, TIMEOUT_S)
     assert process.returncode == 2
     assert errors == f"codecpilot: {clip}: no such file\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_figures_that_cannot_be_printed_are_written_all_the_same(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    args = ["call", *SMALL, "--headless", "--seconds", "1", "--json", str(out)]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*COMMAND, *args], stdout=full, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT_S
+        )
+    assert done.returncode == 1
+    assert done.stderr == "codecpilot: [Errno 28] No space left on device\n"
+    assert len(json.loads(out.read_text())["directions"]) == 2
