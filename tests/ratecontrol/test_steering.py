@@ -51,6 +51,18 @@ def test_an_even_share_is_what_is_planned_at_the_wanted_level() -> None:
     assert bits == pytest.approx(200_000 / 30, rel=0.2)
 
 
+@pytest.mark.parametrize("gap_us", [16_667, 66_667])
+def test_backlog_is_corrected_over_the_horizon_at_any_frame_rate(gap_us: int) -> None:
+    """Half a share's rate is left by a backlog of half the horizon: 100 ms over the residual."""
+    level = USUAL.target_bps * (SETTINGS.residual_us + SETTINGS.horizon_us // 2) // 1_000_000
+    situation = replace(USUAL, level_bits=level, gap_us=gap_us)
+    for _ in range(30):
+        quantizer = _choice(situation)
+        situation = replace(situation, scene=scene(reference=quantizer))
+    bits = RateModel().bits(situation.scene, coarse=coarseness(quantizer))
+    assert bits == pytest.approx(100_000 * gap_us / 1_000_000, rel=0.2)
+
+
 def test_a_picture_that_would_not_fit_its_room_is_coarser_and_steering_stays() -> None:
     steering, model = QuantizerSteering(SETTINGS), RateModel()
     usual = steering.choose(USUAL, model)

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable
-from fractions import Fraction
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import pytest
 
@@ -10,7 +9,8 @@ from codecpilot.codecs.errors import LocalError
 from codecpilot.codecs.slot_book import SlotBook
 from codecpilot.codecs.types import Codec, Content, EncodedFrame, EncodeRequest
 from codecpilot.ratecontrol.frame_controller import FrameController
-from codecpilot.ratecontrol.messages import DropReason
+from codecpilot.ratecontrol.ladder import Size, coded_size
+from codecpilot.ratecontrol.messages import Drop, DropReason, FramePlan
 from codecpilot.ratecontrol.settings import ControllerSettings
 from codecpilot.rtc.encode_loop import Skipped, encode_picture
 
@@ -30,9 +30,12 @@ class SizedEncoder:
         self._bits = bits
         self.can_retry = can_retry
         self.requests: list[EncodeRequest] = []
+        self.coded_sizes: dict[int, Size] = {}
 
     def encode(self, request: EncodeRequest) -> EncodedFrame:
         self.requests.append(request)
+        scaled = coded_size(request.picture.width, request.picture.height, request.scale)
+        width, height = self.coded_sizes.get(request.frame_id, scaled)
         return EncodedFrame(
             data=bytes(self._bits(request) // 8),
             codec=self.codec,
@@ -43,8 +46,8 @@ class SizedEncoder:
             temporal_id=request.temporal_id,
             dependencies=request.dependencies,
             ltr_slot=request.ltr_slot,
-            width=round(request.picture.width * request.scale),
-            height=round(request.picture.height * request.scale),
+            width=width,
+            height=height,
             encode_us=ENCODE_US,
             encode_cpu_us=ENCODE_CPU_US,
         )
@@ -265,19 +268,24 @@ def test_errors_of_the_encoder_pass_through_and_leave_the_book_and_bucket() -> N
     assert stream.sent().dependencies == (1,)
 
 
-def test_sizes_of_dropped_tries_limit_the_next_frame_in_their_slot() -> None:
-    """The encoder holds what the last try left: a frame at four times less cannot follow a large one."""
-    stream = Stream(
-        lambda r: (
-            3_000 if r.key else round(400_000 * float(r.scale) ** 2 * 2 ** (-r.quantizer / 10))
-        ),
-        target_bps=30_000,
-    )
-    scales: list[Fraction] = []
-    for _ in range(150):
+class WatchedController(FrameController):
+    """Notes what the loop says that the slots hold."""
+
+    held: Sequence[Size] = ()
+
+    def plan(self, *, held_sizes: Iterable[Size] = (), **rest: Any) -> FramePlan | Drop:
+        self.held = list(held_sizes)
+        return super().plan(held_sizes=self.held, **rest)
+
+
+def test_controller_is_told_the_sizes_in_the_slots_read_and_written() -> None:
+    """Of dropped tries too, which the encoder alone holds: AV1 limits the size against both."""
+    stream = Stream(lambda r: 90_000 if r.frame_id == 3 else 8_000 if r.key else 1_000)
+    stream.encoder.coded_sizes[3] = (160, 90)
+    stream.controller = controller = WatchedController(target_bps=100_000)
+    told = []
+    for _ in range(5):
         stream.next()
-        scales.append(stream.last.scale)
-    assert min(scales) < 1
-    by_picture = itertools.groupby(stream.encoder.requests, key=lambda r: r.frame_id)
-    tries = [[request.scale for request in group] for _, group in by_picture]
-    assert all(2 * b >= a for group in tries for a, b in itertools.pairwise(group))
+        told.append(controller.held)
+    full = (320, 180)
+    assert told == [[], [full, full], [full, full], [full, (160, 90)], [full, full]]
