@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
 
 from ..codecs.errors import LocalError
 from .capture_clock import CaptureClock
@@ -13,7 +14,7 @@ from .messages import Drop, DropReason, FrameKind, FramePlan, Send, Verdict
 from .probe import Luma
 from .quantizer_scale import coarseness
 from .rate_model import OVERHEAD_BITS, RateModel, Scene
-from .retry import AIM, Attempt, next_try
+from .retry import AIM, Attempt, largest_useful, next_try, scaled
 from .settings import ControllerSettings
 from .steering import QuantizerSteering, Situation
 from .vbv import VbvBuffer
@@ -29,6 +30,7 @@ SHARE_MIN = 0.4
 OWN_CONTROL_HORIZON_US = 500_000
 # Ours: how far over the soft bound that it was planned for a frame is still sent as it comes.
 SPARE_US = 10_000
+KEY_CAP_US = 175_000
 DEFAULT_SETTINGS = ControllerSettings()
 
 
@@ -95,15 +97,17 @@ class FrameController:
         self._count_credit(now_us)
         self._attempt = None
         scales = legal_scales(width, height, frozenset(held_sizes))
-        if not scales:
+        sizes = {scale: coded_size(width, height, scale) for scale in scales}
+        if not sizes:
             raise LocalError(f"no size of a {width}x{height} picture suits its references")
-        scale = self._ladder.nearest(scales)
+        scale = self._ladder.nearest(sizes)
+        key = kind is FrameKind.KEY
         scene, samples = self._history.look(
-            luma,
-            key=kind is FrameKind.KEY,
-            reference_id=reference_id,
-            pixels=math.prod(coded_size(width, height, scale)),
+            luma, key=key, reference_id=reference_id, pixels=math.prod(sizes[scale])
         )
+        if key:
+            scale = self._key_scale(scene, sizes, now_us)
+            scene = scaled(scene, sizes[scale])
         situation = self._situation(kind, now_us, scene)
         hard_bits = self._vbv.room_bits(self._settings.bound_us, now_us=now_us)
         if self._no_room(scene, hard_bits, now_us):
@@ -123,11 +127,9 @@ class FrameController:
             now_us=now_us,
             frame_id=frame_id,
             plan=plan,
-            width=width,
-            height=height,
+            sizes=sizes,
             samples=samples,
             scene=scene,
-            scales=scales,
             quantizer=quantizer,
             scale=scale,
         )
@@ -150,8 +152,7 @@ class FrameController:
         retry = next_try(attempt, size_bits, model=self._model, settings=self._settings)
         self._learn(attempt, size_bits)
         if retry is not None and attempt.tries < self._settings.max_tries:
-            attempt.quantizer, attempt.scale = retry.quantizer, retry.scale
-            attempt.scene = attempt.scene_at(retry.scale)
+            attempt.begin(retry)
             return retry
         waiting_helps = self._vbv.delay_us(attempt.now_us) > 0
         if size_bits <= attempt.plan.hard_cap_bits or (retry is None and not waiting_helps):
@@ -162,9 +163,10 @@ class FrameController:
     def _send_learned(self, attempt: Attempt, size_bits: int) -> Send:
         self._learn(attempt, size_bits)
         before = self._ladder.scale
-        if attempt.scale != attempt.plan.scale:
+        key = attempt.plan.kind is FrameKind.KEY
+        if key or attempt.scale != attempt.plan.scale:
             self._ladder.forced(attempt.scale)
-        if attempt.plan.kind is not FrameKind.KEY:
+        if not key:
             demand = self._model.demand(attempt.scene)
             self._steering.observed(demand, gap_us=self._clock.gap_us)
             if attempt.scale == self._ladder.scale:
@@ -186,6 +188,12 @@ class FrameController:
     def _learn(self, attempt: Attempt, size_bits: int) -> None:
         self._model.observe(attempt.scene, quantizer=attempt.quantizer, bits=size_bits)
 
+    def _key_scale(self, scene: Scene, sizes: Mapping[Fraction, Size], now_us: int) -> Fraction:
+        """No larger than other frames, and small enough for a useful quantizer."""
+        below = {scale: size for scale, size in sizes.items() if scale <= self._ladder.scale}
+        bits = self._planned_room(FrameKind.KEY, now_us)
+        return largest_useful(scene, below or sizes, bits=bits, model=self._model)[0]
+
     def _situation(self, kind: FrameKind, now_us: int, scene: Scene) -> Situation:
         return Situation(
             kind=kind,
@@ -204,7 +212,7 @@ class FrameController:
     def _soft_bits(self, kind: FrameKind, now_us: int, spare_us: int = 0) -> int:
         """Room under the kind's soft bound; after a key frame, enough to work the backlog off."""
         if kind is FrameKind.KEY:
-            return self._vbv.room_bits(self._settings.bound_us, now_us=now_us)
+            return self._vbv.room_bits(KEY_CAP_US, now_us=now_us)
         bound_us = self._settings.soft_bound_us + spare_us
         soft = self._vbv.room_bits(bound_us, now_us=now_us)
         return max(soft, round(SHARE_MIN * self.target_bps * self._clock.gap_us / MICRO))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from fractions import Fraction
 from functools import lru_cache
 
@@ -65,7 +66,7 @@ class SizeLadder:
         self._thriven = 0.0
         self._last_us: int | None = None
 
-    def nearest(self, legal: tuple[Fraction, ...]) -> Fraction:
+    def nearest(self, legal: Collection[Fraction]) -> Fraction:
         """The wanted scale, or the legal one nearest to it."""
         if self.scale in legal:
             return self.scale

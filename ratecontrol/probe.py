@@ -12,7 +12,7 @@ Luma = npt.NDArray[np.uint8]
 
 # Ours: the measures below come within a few percent of those of every sample. More cost time,
 # nearly all of it spent on fetching the picture's memory.
-SAMPLES = 1600
+SAMPLES = 1000
 SPACING_MIN_PX = 4
 # Ours: differences up to this are a camera's noise, which costs no bits at a call's quantizers.
 NOISE = 1

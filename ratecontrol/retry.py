@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from .ladder import coded_size
+from .ladder import Size
 from .messages import FrameKind, FramePlan, Retry
 from .probe import Thumbnail
 from .rate_model import OVERHEAD_BITS, RateModel, Scene
@@ -17,7 +18,7 @@ AIM = 0.88
 # Ours: above this quantizer a smaller size looks better at the same bits.
 SCALE_DOWN_QUANTIZER = 60
 # Ours: tries that may be repeated to keep the soft bound; more cost more than they gain.
-SOFT_TRIES = 1
+SOFT_TRIES = 2
 # AV1 specification, section 7.11.3.3: at most this many times smaller than a reference, per side; what
 # the try before left in the slot counts as one.
 SHRINK_MAX = 2
@@ -25,16 +26,14 @@ SHRINK_MAX = 2
 
 @dataclass(slots=True, kw_only=True)
 class Attempt:
-    """One picture: what was planned, what it is predicted from, and the try that is under way."""
+    """One picture: what was planned, at which sizes it may be coded, and the try under way."""
 
     now_us: int
     frame_id: int
     plan: FramePlan
-    width: int
-    height: int
+    sizes: Mapping[Fraction, Size]
     samples: Thumbnail | None
     scene: Scene
-    scales: tuple[Fraction, ...]
     quantizer: int
     scale: Fraction
     tries: int = 0
@@ -44,10 +43,10 @@ class Attempt:
         is_final = self.tries > SOFT_TRIES or self.quantizer >= settings.max_quantizer
         return self.plan.hard_cap_bits if is_final else self.plan.cap_bits
 
-    def scene_at(self, scale: Fraction) -> Scene:
-        """The picture as the model sees it when it is coded at this scale."""
-        pixels = math.prod(coded_size(self.width, self.height, scale))
-        return replace(self.scene, log_pixels=math.log2(pixels))
+    def begin(self, retry: Retry) -> None:
+        """The next try is this one."""
+        self.quantizer, self.scale = retry.quantizer, retry.scale
+        self.scene = scaled(self.scene, self.sizes[retry.scale])
 
 
 def next_try(
@@ -61,34 +60,37 @@ def next_try(
     quantizer = max(model.quantizer_for(attempt.scene, bits=aim), attempt.quantizer + 1)
     smaller = _smaller_scales(attempt, key=key)
     if smaller and (attempt.quantizer >= top or (key and quantizer > SCALE_DOWN_QUANTIZER)):
-        return _smaller_try(attempt, smaller, aim, model=model, settings=settings)
+        scale, quantizer = largest_useful(attempt.scene, smaller, bits=aim, model=model)
+        return Retry(quantizer=min(max(quantizer, settings.min_quantizer), top), scale=scale)
     if attempt.quantizer >= top:
         return None
     is_last = attempt.tries + 1 >= settings.max_tries
     return Retry(quantizer=top if is_last else min(quantizer, top), scale=attempt.scale)
 
 
-def _smaller_scales(attempt: Attempt, *, key: bool) -> list[Fraction]:
-    return [
-        scale
-        for scale in attempt.scales
-        if scale < attempt.scale and (key or SHRINK_MAX * scale >= attempt.scale)
+def largest_useful(
+    scene: Scene, sizes: Mapping[Fraction, Size], *, bits: float, model: RateModel
+) -> tuple[Fraction, int]:
+    """The largest scale at which a picture fits these bits at a useful quantizer, and that one.
+
+    sizes are the coded sizes to choose from, largest first; the smallest where none is useful.
+    """
+    fits = [
+        (scale, model.quantizer_for(scaled(scene, size), bits=bits))
+        for scale, size in sizes.items()
     ]
+    useful = (fit for fit in fits if fit[1] <= SCALE_DOWN_QUANTIZER)
+    return next(useful, fits[-1])
 
 
-def _smaller_try(
-    attempt: Attempt,
-    smaller: list[Fraction],
-    aim: float,
-    *,
-    model: RateModel,
-    settings: ControllerSettings,
-) -> Retry:
-    """The largest of the smaller scales that fits at a useful quantizer, else the smallest."""
-    quantizer, scale = settings.max_quantizer, smaller[0]
-    for scale in smaller:
-        quantizer = model.quantizer_for(attempt.scene_at(scale), bits=aim)
-        if quantizer <= SCALE_DOWN_QUANTIZER:
-            break
-    quantizer = min(max(quantizer, settings.min_quantizer), settings.max_quantizer)
-    return Retry(quantizer=quantizer, scale=scale)
+def scaled(scene: Scene, size: Size) -> Scene:
+    """The picture as the model sees it when it is coded at this size."""
+    return replace(scene, log_pixels=math.log2(math.prod(size)))
+
+
+def _smaller_scales(attempt: Attempt, *, key: bool) -> dict[Fraction, Size]:
+    return {
+        scale: size
+        for scale, size in attempt.sizes.items()
+        if scale < attempt.scale and (key or SHRINK_MAX * scale >= attempt.scale)
+    }

@@ -21,7 +21,7 @@ class ControllerSettings:
 
     bound_us: int = 200_000
     soft_bound_us: int = 88_000
-    key_delay_us: int = 170_000
+    key_delay_us: int = 145_000
     residual_us: int = 28_000
     horizon_us: int = 180_000
     ltr_steps: int = 3

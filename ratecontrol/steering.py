@@ -23,8 +23,12 @@ DEMAND_JUMP = 2.0
 GOAL_MIN_RATIO = 0.3
 # Ours: the mean of what is left, over the frames of the horizon, of a step against the reference.
 LEFT = 0.24
-# Ours: halvings in the search for a coarseness: to 0.002, a fiftieth of a quantizer step.
-COARSENESS_BITS = 12
+# Ours: halvings in the search for a coarseness: to 0.02, a fifth of a quantizer step.
+COARSENESS_BITS = 9
+# Ours: how far past the coarsest quantizer steering may wish, in coarseness, and how many quantizers
+# of the size there are in one.
+BEYOND = 1.5
+STEPS_BEYOND = 7.0
 # Ours: quantizer steps by which the base must move before the quantizer follows.
 DEAD_BAND = 0.7
 # Ours: coarseness by which a key frame may be finer than the frames around it.
@@ -58,9 +62,11 @@ class QuantizerSteering:
 
     @property
     def base_quantizer(self) -> float:
-        """The quantizer that steering wants for ordinary frames."""
-        highest = float(self._settings.max_quantizer)
-        return highest if self._base is None else quantizer_at(self._base)
+        """The quantizer that steering wants for ordinary frames; there may be none as coarse."""
+        if self._base is None:
+            return float(self._settings.max_quantizer)
+        beyond = max(0.0, self._base - self._highest)
+        return quantizer_at(self._base) + STEPS_BEYOND * beyond
 
     def choose(self, situation: Situation, model: RateModel) -> int:
         """The quantizer for a frame in this situation."""
@@ -91,7 +97,7 @@ class QuantizerSteering:
         demand = self._with(model.demand(situation.scene), situation.gap_us)
         frames = max(1.0, self._settings.horizon_us / situation.gap_us)
         reference = situation.scene.reference_coarseness
-        low, high = self._lowest, self._highest
+        low, high = self._lowest, self._highest + BEYOND
         for _ in range(COARSENESS_BITS):
             coarse = 0.5 * (low + high)
             coarser = COARSER * LEFT * max(0.0, coarse - reference)

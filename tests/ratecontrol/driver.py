@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from codecpilot.ratecontrol.frame_controller import FrameController
-from codecpilot.ratecontrol.ladder import Size, coded_size, legal_sizes
+from codecpilot.ratecontrol.ladder import SCALES, Size, coded_size
 from codecpilot.ratecontrol.messages import Drop, FrameKind, Retry, Send
 from codecpilot.ratecontrol.probe import Luma
 from codecpilot.ratecontrol.settings import ControllerSettings
@@ -202,7 +202,8 @@ def _picture(
     before_us = controller.vbv_delay_us(now_us)
     least_bits = min(
         codec.bits(quantizer=63, scale=scale, pixels=pixels, key=key)
-        for scale in legal_sizes(scenario.width, scenario.height, frozenset(held))
+        for scale in SCALES
+        if all(2 * coded_size(scenario.width, scenario.height, scale)[0] >= w for w, _ in held)
     )
     plan = controller.plan(
         now_us=now_us,

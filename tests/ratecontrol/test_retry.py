@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codecpilot.ratecontrol.ladder import FULL, HALF, QUARTER, SCALES
+from codecpilot.ratecontrol.ladder import FULL, HALF, QUARTER, SCALES, coded_size
 from codecpilot.ratecontrol.messages import FrameKind, FramePlan, Retry
 from codecpilot.ratecontrol.rate_model import RateModel
 from codecpilot.ratecontrol.retry import Attempt, next_try
@@ -40,11 +40,9 @@ def attempt(
         now_us=0,
         frame_id=1,
         plan=plan,
-        width=640,
-        height=360,
+        sizes={legal: coded_size(640, 360, legal) for legal in scales},
         samples=None,
         scene=scene(change=None if kind is FrameKind.KEY else 1.0, pixels=640 * 360),
-        scales=scales,
         quantizer=quantizer,
         scale=scale,
         tries=tries,
@@ -97,8 +95,10 @@ def test_the_first_try_has_the_soft_cap_and_later_ones_the_hard_one() -> None:
 
 def test_a_smaller_scale_is_seen_with_its_own_pixels() -> None:
     one = attempt(scales=SCALES)
-    assert one.scene_at(HALF).log_pixels == pytest.approx(one.scene.log_pixels - 2)
-    assert one.scene_at(FULL) == one.scene
+    full = one.scene.log_pixels
+    one.begin(Retry(quantizer=40, scale=HALF))
+    assert (one.quantizer, one.scale) == (40, HALF)
+    assert one.scene.log_pixels == pytest.approx(full - 2)
 
 
 @given(
@@ -122,7 +122,7 @@ def test_tries_always_end_and_each_is_coarser_or_smaller(
         assert retry.scale in scales
         assert retry.scale < one.scale or retry.quantizer > one.quantizer
         assert SETTINGS.min_quantizer <= retry.quantizer <= 63
-        one.quantizer, one.scale = retry.quantizer, retry.scale
+        one.begin(retry)
         steps.append((one.scale, one.quantizer))
     assert len(steps) <= 3 * 60
     assert steps[-1] == (scales[-1], 63) or kind is not FrameKind.KEY
