@@ -10,7 +10,6 @@ from fractions import Fraction
 from codecpilot.ratecontrol.frame_controller import FrameController
 from codecpilot.ratecontrol.ladder import SCALES, Size, coded_size
 from codecpilot.ratecontrol.messages import Drop, FrameKind, Retry, Send
-from codecpilot.ratecontrol.probe import Luma
 from codecpilot.ratecontrol.settings import ControllerSettings
 
 from .synthetic import SyntheticCodec
@@ -125,7 +124,6 @@ class Scenario:
     height: int = 360
     gap_us: Callable[[int], int] = lambda index: (index + 1) * MICRO // 30 - index * MICRO // 30
     kind_of: Callable[[int], FrameKind] = lambda index: FrameKind.DELTA
-    luma_of: Callable[[int], Luma | None] = lambda index: None
     can_retry: bool = True
 
 
@@ -210,7 +208,6 @@ def _picture(
         kind=kind,
         width=scenario.width,
         height=scenario.height,
-        luma=scenario.luma_of(index),
         frame_id=index,
         held_sizes=held,
     )
