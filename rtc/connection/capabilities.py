@@ -71,9 +71,11 @@ def find_common_codecs(
 ) -> list[RTCRtpCodecParameters]:
     """The remote's codecs that we know, with its numbers and order, each followed by its RTX.
 
-    aiortc's own keeps its local number for a remote one of 35..63, where Chromium puts AV1.
+    aiortc's own keeps its local number for a remote one of 35..63, where Chromium puts AV1. Of
+    several codecs that share a number the first counts.
     """
     common: list[RTCRtpCodecParameters] = []
+    remote = _numbered_once(remote)
     for theirs in (c for c in remote if not is_rtx(c)):
         ours = next((c for c in local if _compatible(c, theirs)), None)
         if ours is None or not _is_usable(theirs):
@@ -168,6 +170,14 @@ def _is_h264(codec: RTCRtpCodecParameters, stock: Sequence[RTCRtpCodecParameters
     if is_rtx(codec):
         return any(c.name == "H264" and _repairs(codec, c) for c in stock)
     return codec.name == "H264"
+
+
+def _numbered_once(codecs: Sequence[RTCRtpCodecParameters]) -> list[RTCRtpCodecParameters]:
+    """Sections of two media kinds that are not bundled may use the same numbers."""
+    first: dict[object, RTCRtpCodecParameters] = {}
+    for codec in codecs:
+        first.setdefault((codec.mimeType.partition("/")[0], codec.payloadType), codec)
+    return list(first.values())
 
 
 def _is_usable(codec: RTCRtpCodecParameters) -> bool:

@@ -248,6 +248,13 @@ class TestCommonCodecs:
         common = find_common_codecs(self.LOCAL, remote)
         assert [(c.name, c.payloadType) for c in common] == [("VP8", 100)]
 
+    @pytest.mark.parametrize("second", ["rtx", "H264", "AV1"])
+    def test_of_codecs_that_share_a_number_the_first_counts(self, second: str) -> None:
+        remote = [_codec("AV1", 45), _codec(second, 45, apt=45), _codec("rtx", 46, apt=45)]
+        common = find_common_codecs(self.LOCAL, remote)
+        ranked = by_preference(common, self.LOCAL)
+        assert [(c.name, c.payloadType) for c in ranked] == [("AV1", 45), ("rtx", 46)]
+
     def test_one_implementation_runs_a_stream(self) -> None:
         remote = [
             _codec("VP8", 96),
