@@ -168,7 +168,7 @@ class FrameController:
             self._ladder.forced(attempt.scale)
         if not key:
             demand = self._model.demand(attempt.scene)
-            self._steering.observed(demand, gap_us=self._clock.gap_us)
+            self._steering.observed(demand, kind=attempt.plan.kind, gap_us=self._clock.gap_us)
             if attempt.scale == self._ladder.scale:
                 self._ladder.steered(self._steering.base_quantizer, now_us=attempt.now_us)
         if self._ladder.scale != before:
@@ -213,8 +213,10 @@ class FrameController:
         """Room under the kind's soft bound; after a key frame, enough to work the backlog off."""
         if kind is FrameKind.KEY:
             return self._vbv.room_bits(KEY_CAP_US, now_us=now_us)
-        bound_us = self._settings.soft_bound_us + spare_us
-        soft = self._vbv.room_bits(bound_us, now_us=now_us)
+        # At few pictures a second an even share alone exceeds the soft bound. Plans take AIM of it.
+        share_us = round(self._clock.gap_us / AIM) + self._settings.residual_us
+        bound_us = max(self._settings.soft_bound_us, share_us) + spare_us
+        soft = self._vbv.room_bits(min(bound_us, self._settings.bound_us), now_us=now_us)
         return max(soft, round(SHARE_MIN * self.target_bps * self._clock.gap_us / MICRO))
 
     def _no_room(self, scene: Scene, hard_bits: int, now_us: int) -> bool:

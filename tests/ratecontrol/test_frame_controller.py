@@ -129,6 +129,17 @@ def test_control_is_by_time_and_not_by_count(fps: int) -> None:
         assert settled[0] == pytest.approx(settled[1], abs=250_000)
 
 
+@pytest.mark.parametrize("fps", [8, 10, 12])
+def test_few_pictures_a_second_use_the_rate_too(fps: int) -> None:
+    """An even share of one picture exceeds the soft bound then, and is within the hard one."""
+    schedule = ((0, 300), (4, 100), (8, 300))
+    codec = SyntheticCodec(seed=1, complexity=2.5, noise=0.05 * (30 / fps) ** 0.5)
+    scenario = Scenario(schedule=schedule, seconds=12, gap_us=lambda _: MICRO // fps)
+    result = run(codec, scenario)
+    assert all(0.9 <= ratio <= 1.05 for ratio in result.rate_ratios(schedule))
+    assert result.worst_ms() <= 200
+
+
 def _settled_us(result: Run) -> int:
     """Time from the fall at 4 s until the delay is below 100 ms for good."""
     late = [row.now_us for row in result.sent if row.now_us < 8 * MICRO and row.delay_us > 110_000]
