@@ -2,13 +2,12 @@
 
 That estimator takes the scheduling of a busy machine for a path that fills, and then lowers the rate of a call on an
 idle link. So what it says is checked against the queue: an estimate that falls while packets wait nowhere is not
-passed on, and the estimator begins anew.
+passed on.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from statistics import median_low
 
 from aiortc.rate import RemoteBitrateEstimator
 
@@ -23,8 +22,9 @@ _SEND_TIME_BITS = 24
 _SEND_TIME_FRACTION_BITS = 18
 # ours: the quickest packet of this window waited in no queue; longer ones mistake clock drift for a queue.
 BASE_WINDOW_US = 10_000_000
-# ours: half a second of a call's packets; a machine that stalls delays some of them, a queue all.
-QUEUE_PACKETS = 25
+# ours: some 150 ms of a call's packets. In a queue all of them wait; a machine that stalls for less delivers some of
+# them at once.
+QUEUE_PACKETS = 10
 # ours: less than one frame's time; a path that fills passes it within a second.
 QUEUE_US = 30_000
 
@@ -59,7 +59,6 @@ class RembSource:
         if before_bps is None:
             before_bps = self._estimator.incoming_bitrate.rate(arrival_us // 1000) or 0
         if bitrate_bps < before_bps and queue_us < QUEUE_US:
-            self._estimator = RemoteBitrateEstimator()
             return None
         self._told_bps = bitrate_bps
         message = ReceiverEstimatedMaximumBitrate(
@@ -69,7 +68,7 @@ class RembSource:
 
 
 class _QueueDelay:
-    """How long packets wait on the way: the median of the last ones over the quickest."""
+    """How long every packet waits on the way: the least of the last ones over the quickest."""
 
     def __init__(self) -> None:
         self._sent = Unwrapper(_SEND_TIME_BITS)
@@ -80,4 +79,4 @@ class _QueueDelay:
         sent_us = self._sent.unwrap(abs_send_time) * 1_000_000 >> _SEND_TIME_FRACTION_BITS
         transit_us = arrival_us - sent_us
         self._waits.append(transit_us - self._base.add(transit_us, now_us=arrival_us))
-        return median_low(self._waits)
+        return min(self._waits)
