@@ -12,6 +12,7 @@ from ...codecs.av1_presets import PRESETS
 from ...codecs.errors import LocalError
 from ...codecs.types import Codec, Content
 from ..sender import MIN_TARGET_BPS
+from .numbers import parse_number
 from .rate import MAX_RATE_KBPS
 from .steps import parse_steps
 
@@ -115,12 +116,13 @@ def _fraction(name: str, value: Value, low: float, high: float) -> Fraction:
     try:
         if isinstance(value, bool):
             raise ValueError
-        number = Fraction(str(value).strip())
-    except (ValueError, ZeroDivisionError):
+        number = parse_number(str(value))
+    except ValueError:
         raise LocalError(
             f"{name} {value!r} is not a number from {low:.12g} to {high:.12g}"
         ) from None
-    if not low <= number <= high:
+    # As written: the float 0.1 is a little more than a tenth.
+    if not Fraction(str(low)) <= number <= Fraction(str(high)):
         raise LocalError(f"{name} {value} is outside {low:.12g}..{high:.12g}")
     return number
 

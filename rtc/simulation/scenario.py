@@ -28,6 +28,9 @@ DIRECTIONS = ("ab", "ba")
 # Two ways to say one thing: who says one of them takes back the other.
 ALTERNATIVES = (("rate", "trace"), ("queue_ms", "queue_bytes"))
 
+# ours: above every legal number; Python refuses to print one of a few thousand digits.
+MAX_VALUE_BITS = 64
+
 Table = dict[str, Any]
 ReadText = Callable[[str], str]
 DefaultRate = Callable[[tuple[int, int], Fraction], int]
@@ -78,7 +81,9 @@ def parse_toml(text: str) -> Table:
     """The tables of a scenario file. Raises LocalError."""
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError as error:
+        raise LocalError("the scenario is not TOML: nested too deeply") from error
+    except ValueError as error:  # tomllib's own, and int()'s of a number with too many digits
         raise LocalError(f"the scenario is not TOML: {error}") from error
 
 
@@ -88,6 +93,7 @@ def set_value(table: Table, name: str, value: Value) -> None:
     if scope and scope not in (*PEERS, *DIRECTIONS):
         raise _unknown(name, _names())
     target = table.setdefault(scope, {}) if scope else table
+    _check_table(scope, target)
     _check_key(scope, key, name)
     for pair in ALTERNATIVES:
         if key in pair:
@@ -113,7 +119,11 @@ def scenario(values: Table, *, read_text: ReadText, default_bps: DefaultRate) ->
 
 
 def shared_values(values: Table) -> dict[str, str]:
-    """What two scenarios must have in common for their policies to be compared, as it was written."""
+    """What two scenarios must have in common for their policies to be compared, as it was written.
+
+    Raises LocalError as scenario() does for names that there are not.
+    """
+    _check_names(values)
     names = (*RUN_KEYS, *LINK_KEYS, "source", "size", "fps")
     scopes = [("", values), *((f"{s}.", values.get(s, {})) for s in (*PEERS, *DIRECTIONS))]
     return {
@@ -192,20 +202,28 @@ def _read(key: Key, name: str, value: Value | None) -> Any:
         return None
     if not isinstance(value, str | int | float | bool):
         raise LocalError(f"{name} is a {type(value).__name__}, not a single value")
+    if isinstance(value, int) and value.bit_length() > MAX_VALUE_BITS:
+        raise LocalError(
+            f"{name} is a number of {value.bit_length()} bits, beyond any that is legal"
+        )
     return key.read(name, value)
 
 
 def _check_names(values: Table) -> None:
     for name, value in values.items():
         if name in (*PEERS, *DIRECTIONS):
-            if not isinstance(value, dict):
-                raise LocalError(f"{name} is a table of its own, not a value")
+            _check_table(name, value)
             for key in value:
                 _check_key(name, key, f"{name}.{key}")
             _check_alternatives(value)
         else:
             _check_key("", name, name)
     _check_alternatives(values)
+
+
+def _check_table(name: str, value: object) -> None:
+    if not isinstance(value, dict):
+        raise LocalError(f"{name} is a table of its own, not a value")
 
 
 def _check_alternatives(table: Table) -> None:

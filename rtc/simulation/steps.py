@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Generic, TypeVar
 
 from ...codecs.errors import LocalError
+from .numbers import parse_number
 
 US_PER_S = 1_000_000
 # ours: a day; beyond it a mistyped number is likelier than a longer call.
@@ -78,6 +79,6 @@ def _value(
 
 def _number(text: str, *, name: str) -> Fraction:
     try:
-        return Fraction(text.strip())
-    except (ValueError, ZeroDivisionError):
-        raise LocalError(f"{name} {text.strip()!r} is not a number") from None
+        return parse_number(text)
+    except ValueError:
+        raise LocalError(f"{name} {text.strip()[:40]!r} is not a number") from None

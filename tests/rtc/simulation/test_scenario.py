@@ -105,6 +105,11 @@ def test_a_trace_takes_the_place_of_a_rate_and_bytes_that_of_milliseconds():
         ({"rate": {"x": 1}}, "rate is a dict"),
         ({"loss": [0.1]}, "loss is a list"),
         ({"seconds": 0}, r"seconds 0 is outside 0\.1\.\.86400"),
+        ({"seconds": 0.09}, r"seconds 0\.09 is outside 0\.1\.\.86400"),
+        ({"seconds": "1e400000000"}, "seconds '1e400000000' is not a number"),
+        ({"rate": "0:1e-400000000"}, "rate '1e-400000000' is not a number"),
+        ({"seed": 1 << 20_000}, "seed is a number of 20001 bits"),
+        ({"loss": 1 << 20_000}, "loss is a number of 20001 bits"),
         ({"seconds": True}, "seconds True is not a number"),
         ({"seconds": float("nan")}, "seconds nan is not a number"),
         ({"seconds": float("inf")}, "seconds inf is not a number"),
@@ -156,9 +161,24 @@ def test_unknown_names_cannot_be_set(name):
         set_value({}, name, "1")
 
 
-def test_what_is_no_toml_is_said_to_be_none():
+@pytest.mark.parametrize(
+    "text", ["rate = = 5", "seed = " + "9" * 5000, "x = " + "[" * 100_000], ids=["=", "9", "["]
+)
+def test_what_is_no_toml_is_said_to_be_none(text):
     with pytest.raises(LocalError, match="not TOML"):
-        parse_toml("rate = = 5")
+        parse_toml(text)
+
+
+def test_a_peer_that_is_no_table_is_named_wherever_it_is_used():
+    with pytest.raises(LocalError, match="a is a table of its own"):
+        set_value({"a": 3}, "a.fps", "5")
+    with pytest.raises(LocalError, match="a is a table of its own"):
+        shared_values({"a": 3})
+
+
+@pytest.mark.parametrize("seconds", [0.1, "0.1", "1e-1"])
+def test_a_bound_itself_is_legal(seconds):
+    assert read({"seconds": seconds}).duration_us == 100_000
 
 
 def test_two_policies_share_their_ground_when_only_policies_differ():
