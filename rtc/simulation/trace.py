@@ -15,6 +15,8 @@ from ...codecs.errors import LocalError
 
 # Mahimahi's PACKET_SIZE: one opportunity carries an Ethernet payload.
 OPPORTUNITY_BYTES = 1500
+# ours: a day, as for steps; what waits longer is counted in 64 bits of us all the same.
+MAX_TRACE_MS = 86_400_000
 
 
 class TraceRate:
@@ -33,6 +35,10 @@ class TraceRate:
                 raise LocalError(
                     f"the trace is not sorted: {after} ms in line {line} follows {before} ms"
                 )
+        if opportunities_ms[-1] > MAX_TRACE_MS:
+            raise LocalError(
+                f"the trace ends at {opportunities_ms[-1]:.6g} ms; times are 0 to {MAX_TRACE_MS}"
+            )
         if not opportunities_ms[-1]:
             raise LocalError("the trace ends at 0 ms; its last line is its length, above 0")
         self._at_ms = list(opportunities_ms)

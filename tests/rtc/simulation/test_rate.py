@@ -90,6 +90,7 @@ def test_a_trace_reads_blank_lines_and_spaces():
     [
         ("", "empty"),
         ("\n\n", "empty"),
+        ("1\n99999999999999999999999\n", r"the trace ends at 1e\+23 ms; times are 0 to 86400000"),
         ("1\ntwo\n", "line 2 of the trace is 'two'"),
         ("1\n2.5\n", r"line 2 of the trace is '2\.5'"),
         ("5\n4\n", "not sorted: 4 ms in line 2 follows 5 ms"),
