@@ -15,3 +15,5 @@ def read_text(path: str) -> str:
         raise LocalError(f"{path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise LocalError(f"{path} is not a text") from error
+    except ValueError as error:  # a NUL in the path
+        raise LocalError(f"{path!r} is no path of a file") from error

@@ -19,6 +19,9 @@ from ..seeds import seeded
 from .pictures import Sources
 from .stock_codec import StockDecoder, StockEncoder
 
+# ours: a minute for one picture; JSON of Python may say NaN and Infinity, too.
+MAX_COST_MS = 60_000
+
 
 def make_tools(
     scenario: Scenario, *, sources: Sources, costs: Mapping[CostKey, Cost] = DEFAULT_COSTS
@@ -48,7 +51,7 @@ def read_costs(path: Path) -> dict[CostKey, Cost]:
         )
     except OSError as error:
         raise LocalError(f"--costs {path}: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ArithmeticError, ValueError, KeyError, TypeError) as error:
         raise LocalError(f"--costs {path} is not what codecpilot doctor --json writes") from error
 
 
@@ -58,6 +61,12 @@ def _cost(speed: Mapping[str, Any], *, pixels: int) -> tuple[CostKey, Cost]:
     scale = PRESETS[preset].largest_scale if codec is Codec.AV1 else FULL_SIZE
     coded = float(pixels * scale * scale)
     return (codec, preset), Cost(
-        encode_ns=float(speed["encode_ms"]) * 1e6 / coded,
-        decode_ns=float(speed["decode_ms"]) * 1e6 / coded,
+        encode_ns=_ms(speed["encode_ms"]) * 1e6 / coded,
+        decode_ns=_ms(speed["decode_ms"]) * 1e6 / coded,
     )
+
+
+def _ms(value: Any) -> float:
+    if not 0 <= float(value) <= MAX_COST_MS:
+        raise ValueError(f"{value} ms")
+    return float(value)

@@ -167,6 +167,7 @@ def test_vmaf_is_of_the_screen(tmp_path: Path) -> None:
         (["/nowhere.toml"], "/nowhere.toml: No such file"),
         (["--vmaf-every", "-1"], "--vmaf-every -1 is below 0"),
         (["--costs", "/nowhere.json"], "--costs /nowhere.json"),
+        (["--trace", "a\0b"], "is no path of a file"),
     ],
 )
 def test_a_wrong_request_is_one_line(
@@ -200,5 +201,24 @@ def test_costs_come_from_what_doctor_wrote(tmp_path: Path) -> None:
     # 200 ns a pixel is 3 ms a picture, 14 times slower than that is 43: two of three at most are sent.
     summary = simulate(tmp_path / "out", "--costs", str(path), "--set", "a.device=14")
     assert 30 <= summary["directions"]["a->b"]["frames"]["sent"] <= 47
-    path.write_text("{}")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"encode_ms": float("nan")},
+        {"decode_ms": float("inf")},
+        {"encode_ms": -1},
+        {"width": 0},
+        None,
+    ],
+)
+def test_costs_that_no_device_has_are_refused(
+    change: dict[str, float] | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    speed = {"codec": "AV1", "preset": "default", "width": 640, "height": 360}
+    times = {"encode_ms": 2.0, "decode_ms": 1.0}
+    path = tmp_path / "doctor.json"
+    path.write_text("{}" if change is None else json.dumps({"speeds": [speed | times | change]}))
     assert main(["simulate", "--costs", str(path), "--out", str(tmp_path / "out")]) == 2
+    assert "is not what codecpilot doctor --json writes" in capsys.readouterr().err
