@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,6 +24,7 @@ T = TypeVar("T")
 METRICS = ("vmaf", "psnr", "ssim")
 FPS_RANGE = (1, 240)
 JOBS_RANGE = (1, 256)
+MAX_PICTURES = 10**8  # ours: a day at more than FPS_RANGE's end
 MAX_GAP_MS = 10_000  # beyond it a file counts as cut, too (codecs/media_container.py)
 
 
@@ -112,11 +114,12 @@ def _key_times_us(text: str) -> tuple[int, ...]:
 
 
 def _size(text: str) -> tuple[int, int]:
-    width, _, height = text.partition("x")
-    if not (width.isdecimal() and height.isdecimal()):
+    match = re.fullmatch(r"(\d{1,9})x(\d{1,9})", text)
+    if not match:
         raise LocalError(f"--size {text!r} is not WIDTHxHEIGHT")
-    check_size(int(width), int(height))
-    return int(width), int(height)
+    width, height = int(match[1]), int(match[2])
+    check_size(width, height)
+    return width, height
 
 
 def _fps(text: str) -> Fraction:
@@ -131,17 +134,20 @@ def _fps(text: str) -> Fraction:
 
 
 def _gaps_us(text: str) -> tuple[int, int]:
-    low, _, high = text.partition("-")
-    if not (low.isdecimal() and high.isdecimal() and int(low) <= int(high) <= MAX_GAP_MS):
+    match = re.fullmatch(r"(\d{1,9})-(\d{1,9})", text)
+    low, high = (int(match[1]), int(match[2])) if match else (1, 0)
+    if not low <= high <= MAX_GAP_MS:
         raise LocalError(f"--capture-gaps {text!r} is not LOW-HIGH in ms, up to {MAX_GAP_MS}")
-    if not int(high):
+    if not high:
         raise LocalError(f"--capture-gaps {text!r}: time would stand still")
-    return int(low) * 1000, int(high) * 1000
+    return low * 1000, high * 1000
 
 
 def _from_one(value: int, option: str) -> int:
     if value < 1:
         raise LocalError(f"{option} {value} is below 1")
+    if value > MAX_PICTURES:
+        raise LocalError(f"{option} {value} is above {MAX_PICTURES}")
     return value
 
 
