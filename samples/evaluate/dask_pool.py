@@ -25,10 +25,19 @@ def run_on_dask(jobs: Sequence[Job], *, address: str) -> Generator[tuple[int, Ou
     except ImportError as error:
         raise LocalError("--dask needs the dask extra: codecpilot[dask]") from error
     try:
+        _check_address(address)
         client = Client(address, timeout=CONNECT_S, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         raise LocalError(f"no Dask scheduler answers at {address}: {error}") from error
     return _outcomes(client, jobs)
+
+
+def _check_address(address: str) -> None:
+    """Raises ValueError for what is none: a Client of it would wait for ever as Python exits."""
+    from distributed.comm import get_address_host_port, normalize_address
+
+    if not address.startswith("inproc:"):  # which has no port
+        get_address_host_port(normalize_address(address), strict=True)
 
 
 def _outcomes(client: Client, jobs: Sequence[Job]) -> Generator[tuple[int, Outcome], None, None]:

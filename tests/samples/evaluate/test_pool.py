@@ -166,6 +166,20 @@ def test_dask_without_the_extra_or_a_scheduler_is_a_local_error(
         run_on_dask(jobs(tmp_path, 50), address="tcp://127.0.0.1:9")
 
 
+@pytest.mark.parametrize("address", ["", "scheduler", "carrier-pigeon://x:1"])
+def test_an_address_that_is_none_is_refused_before_a_client_is_made_of_it(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    distributed = pytest.importorskip("distributed", reason="needs the dask extra")
+    from codecpilot.samples.evaluate.dask_pool import run_on_dask
+
+    made: list[object] = []
+    monkeypatch.setattr(distributed, "Client", lambda *args, **options: made.append(args))
+    with pytest.raises(LocalError, match=f"no Dask scheduler answers at {address}"):
+        run_on_dask(jobs(tmp_path, 50), address=address)
+    assert made == []
+
+
 def test_dask_gives_the_same_outcomes_as_processes(tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed", reason="needs the dask extra")
     from codecpilot.samples.evaluate.dask_pool import run_on_dask
