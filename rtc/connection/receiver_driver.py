@@ -19,6 +19,7 @@ from ...codecs.types import Codec, Picture, VideoDecoder
 from ..drain import drain_receiver
 from ..messages import VIDEO_CLOCK_HZ, ReceivedFrame
 from ..playout.av_sync import AvSync
+from ..playout.picture_memory import most_held
 from ..playout.playout import DecodedPicture, Playout
 from ..receiver import ReceiverCore
 from ..rtp.packet import parse_rtp
@@ -196,6 +197,6 @@ class ReceiverDriver(Pump):
             return
         queue = self._track._queue
         queue.put_nowait(frame_from_picture(picture, pts=pts, time_base=VIDEO_TIME_BASE))
-        while queue.qsize() > MAX_TRACK_FRAMES:
+        while queue.qsize() > most_held(picture, at_most=MAX_TRACK_FRAMES):
             queue.get_nowait()
             self.core.counters.framesDropped += 1

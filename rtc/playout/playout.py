@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ...codecs.types import Picture
 from ..messages import VIDEO_CLOCK_HZ, ReceivedFrame
 from .av_sync import AvSync
+from .picture_memory import most_held
 from .playout_delay import PlayoutDelay
 
 # ours: pictures that wait at most; half a second at 30 fps, what PlayoutDelay ever asks for.
@@ -54,7 +55,7 @@ class Playout:
     def poll(self, *, now_us: int) -> DecodedPicture | None:
         """The picture to show now, if one is due."""
         due: DecodedPicture | None = None
-        while self._waiting and (self._waiting[0][0] <= now_us or len(self._waiting) > MAX_WAITING):
+        while self._waiting and (self._waiting[0][0] <= now_us or self._is_overfull()):
             self.skipped += due is not None
             due = self._waiting.popleft()[1]
         return due
@@ -62,6 +63,10 @@ class Playout:
     def poll_timeout(self) -> int | None:
         """When poll() next has a picture if none is inserted before."""
         return self._waiting[0][0] if self._waiting else None
+
+    def _is_overfull(self) -> bool:
+        newest = self._waiting[-1][1].picture
+        return len(self._waiting) > most_held(newest, at_most=MAX_WAITING)
 
     def _follow_sound(self, capture_wall_us: int | None, captured_us: int, now_us: int) -> None:
         if capture_wall_us is None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from aiortc.rtcrtpreceiver import RemoteStreamTrack
 
 from codecpilot.codecs.types import Codec
 from codecpilot.rtc.connection.clock import now_us
@@ -20,6 +21,8 @@ from codecpilot.rtc.rtp.extensions import ExtensionMap
 from codecpilot.rtc.rtp.packet import RtpPacket
 
 from tests.live_call import eventually
+from tests.rtc.fakes import picture
+from tests.rtc.playout.test_dependencies import frame
 
 
 @dataclass
@@ -82,3 +85,11 @@ async def test_it_knows_when_it_last_heard(rig: Rig) -> None:
     before_us = now_us()
     rig.feed(0)
     assert before_us <= rig.driver.heard_us <= now_us()
+
+
+async def test_a_track_that_is_not_read_holds_few_large_pictures(rig: Rig) -> None:
+    rig.driver._track = RemoteStreamTrack(kind="video")
+    for number in range(6):
+        rig.driver._show(frame(number), picture(0, width=4096, height=2304))
+    assert rig.driver._track._queue.qsize() == 4
+    assert rig.driver.core.counters.framesDropped == 2

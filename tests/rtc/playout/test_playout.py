@@ -59,3 +59,16 @@ def test_pictures_never_pile_up():
         playout.insert(decoded(i), now_us=i)
     assert shown(playout, 100) == 100 - MAX_WAITING - 1
     assert shown(playout, 100) is None
+
+
+def test_few_pictures_wait_where_they_are_large():
+    playout = Playout()
+    playout.delay.set_minimum(500_000)
+    large = picture(0, width=8192, height=4352)
+    for i in range(10):
+        playout.insert(
+            DecodedPicture(picture=large, frame=frame(i), decoded_us=0, capture_wall_us=None),
+            now_us=i * FRAME_US,
+        )
+        assert shown(playout, i * FRAME_US) == (i - 1 if i else None)
+    assert playout.skipped == 0
