@@ -25,7 +25,7 @@ class ControllerSettings:
     residual_us: int = 28_000
     horizon_us: int = 180_000
     ltr_steps: int = 3
-    enhancement_steps: int = 5
+    enhancement_steps: int = 8
     min_quantizer: int = 4
     max_quantizer: int = 63
     max_tries: int = 4

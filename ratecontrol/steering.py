@@ -78,8 +78,9 @@ class QuantizerSteering:
         steady = self._steadied(quantizer_at(self._base))
         return self._clamp(max(steady + self._offset(situation.kind), fits))
 
-    def observed(self, log_news: float, *, gap_us: int) -> None:
-        """A frame was sent whose news at coarseness 0, as log2, was this."""
+    def observed(self, log_news: float, *, kind: FrameKind, gap_us: int) -> None:
+        """A frame of this kind was sent whose news at coarseness 0, as log2, was this."""
+        log_news -= self._saving(kind)
         if self._mean_demand is not None:
             log_news = min(log_news, self._mean_demand + DEMAND_JUMP)
         self._mean_demand = self._with(log_news, gap_us)
@@ -94,7 +95,8 @@ class QuantizerSteering:
     def _wanted(self, situation: Situation, model: RateModel) -> float:
         """The coarseness at which the frames of the horizon would take the bits that are left."""
         goal = self._goal_bits(situation)
-        demand = self._with(model.demand(situation.scene), situation.gap_us)
+        news = model.demand(situation.scene) - self._saving(situation.kind)
+        demand = self._with(news, situation.gap_us)
         frames = max(1.0, self._settings.horizon_us / situation.gap_us)
         reference = situation.scene.reference_coarseness
         low, high = self._lowest, self._highest + BEYOND
@@ -124,6 +126,16 @@ class QuantizerSteering:
         share = gap_us / (DEMAND_US + gap_us)
         mean = (1 - share) * math.exp2(self._mean_demand) + share * math.exp2(demand)
         return math.log2(mean)
+
+    def _saving(self, kind: FrameKind) -> float:
+        """log2 of what a frame of this kind saves against one at the base quantizer."""
+        if kind is not FrameKind.ENHANCEMENT or self._quantizer is None:
+            return 0.0
+        if self._mean_demand is None:
+            return 0.0
+        top = self._settings.max_quantizer
+        coarser = min(self._quantizer + self._settings.enhancement_steps, top)
+        return (FALL + COARSER) * (coarseness(coarser) - coarseness(self._quantizer))
 
     def _steadied(self, quantizer: float) -> int:
         if self._quantizer is None or abs(quantizer - self._quantizer) > DEAD_BAND:

@@ -107,7 +107,7 @@ def test_a_smaller_size_starts_finer() -> None:
     steering, model = QuantizerSteering(SETTINGS), RateModel()
     for _ in range(20):
         steering.choose(USUAL, model)
-        steering.observed(model.demand(USUAL.scene), gap_us=33_333)
+        steering.observed(model.demand(USUAL.scene), kind=FrameKind.DELTA, gap_us=33_333)
     before = steering.base_quantizer
     steering.rescaled(0.25)
     half = scene(reference=40, pixels=160 * 90)
@@ -120,7 +120,7 @@ def test_one_outlier_moves_the_mean_demand_little() -> None:
     choices = []
     for index in range(40):
         demand = model.demand(USUAL.scene) + (10.0 if index == 30 else 0.0)
-        steering.observed(demand, gap_us=33_333)
+        steering.observed(demand, kind=FrameKind.DELTA, gap_us=33_333)
         choices.append(steering.choose(USUAL, model))
     assert 0 <= choices[30] - choices[29] <= 12
     assert abs(choices[39] - choices[29]) <= 6
