@@ -75,10 +75,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Windows' code pages lack the signs that tables are drawn with.
         sys.stdout.reconfigure(errors="replace")
-    args = build_parser().parse_args(argv)
     from ..codecs.errors import CodecpilotError, LocalError
 
     try:
+        args = build_parser().parse_args(argv)
         return int(args.run(args))
     except LocalError as error:
         return _complain(error, EXIT_USAGE)

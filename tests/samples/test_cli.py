@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from codecpilot.codecs.av1_presets import PRESETS
-from codecpilot.samples import doctor
+from codecpilot.samples import cli, doctor
 from codecpilot.samples.cli import build_parser, main
 from codecpilot.samples.json_file import check_json_path
 from codecpilot.samples.version import codecpilot_version
@@ -158,6 +158,8 @@ def test_ctrl_c_is_code_130(monkeypatch: pytest.MonkeyPatch) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(doctor, "run", interrupted)
+    assert main(["doctor"]) == 130
+    monkeypatch.setattr(cli, "build_parser", lambda: interrupted(None))
     assert main(["doctor"]) == 130
 
 
