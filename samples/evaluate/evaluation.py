@@ -100,6 +100,7 @@ def _run_all(request: Request, jobs: Sequence[Job], board: Board) -> Evaluation:
     finished: dict[int, FinishedRun] = {}
     failures: dict[int, Failed] = {}
     with closing(_outcomes(request, jobs, board)) as outcomes:
+        _remove_old_results(request.out)
         board.begin(jobs)
         for index, outcome in outcomes:
             result = _kept(request.out, jobs[index], outcome)
@@ -150,6 +151,15 @@ def _check_out(out: Path) -> None:
             pass
     except OSError as error:
         raise LocalError(f"--out {out}: cannot be written to ({error.strerror})") from error
+
+
+def _remove_old_results(out: Path) -> None:
+    """They would speak of files that are written over, and stay when these runs are interrupted."""
+    try:
+        for name in ("results.json", "report.html"):
+            (out / name).unlink(missing_ok=True)
+    except OSError as error:
+        raise LocalError(f"--out {out}: {error.filename}: {error.strerror}") from error
 
 
 def _check_metrics(request: Request) -> None:

@@ -132,6 +132,10 @@ def test_closing_early_ends_the_workers(tmp_path: Path) -> None:
 
 def test_ctrl_c_ends_command_and_workers(tmp_path: Path) -> None:
     clip, out = write_y4m(tmp_path / "clip.y4m", 30), tmp_path / "out"
+    out.mkdir()
+    old = [out / "results.json", out / "report.html"]
+    for path in old:
+        path.write_text("of files that are written over")
     options = "--codecs h264:ultrafast --schedule 0:50,600:60 --metrics psnr,ssim --jobs 2"
     command = "from codecpilot.samples.cli import main; raise SystemExit(main())"
     process = subprocess.Popen(
@@ -153,7 +157,7 @@ def test_ctrl_c_ends_command_and_workers(tmp_path: Path) -> None:
     assert "Traceback" not in text
     _, alive = psutil.wait_procs(workers, timeout=5)
     assert alive == []
-    assert not (out / "results.json").exists()
+    assert not any(path.exists() for path in old)
 
 
 def test_dask_without_the_extra_or_a_scheduler_is_a_local_error(
