@@ -20,6 +20,9 @@ OPTIONS = {
     "seed": ("seed", "N", "of everything random (default: 1)"),
 }
 
+# ours: nobody scores less than that; libvmaf's n_subsample is an int.
+MAX_VMAF_EVERY = 1_000_000
+
 EXAMPLES = """scenario files are TOML with the keys of --set; options and --set stand above them:
   rate = "0:600,10:150"
   loss = 0.02
@@ -82,8 +85,8 @@ def run(args: argparse.Namespace) -> int:
     from .compare import compare
     from .single import prepare, simulate_into
 
-    if args.vmaf_every < 0:
-        raise LocalError(f"--vmaf-every {args.vmaf_every} is below 0")
+    if not 0 <= args.vmaf_every <= MAX_VMAF_EVERY:
+        raise LocalError(f"--vmaf-every {args.vmaf_every} is outside 0..{MAX_VMAF_EVERY}")
     if args.compare and args.scenario:
         raise LocalError("--compare takes its two scenarios alone")
     if args.compare:

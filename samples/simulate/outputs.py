@@ -59,6 +59,8 @@ def _cell(value: object) -> object:
 def _write_bitstreams(direction: Direction, folder: Path) -> None:
     """What each codec's decoder was given: AV1 in IVF, with capture times in us; H.264 in Annex B."""
     name = direction.name.replace("->", "-to-")
+    for suffix in (".ivf", ".h264"):  # A run before this one may have had the other codec.
+        (folder / f"{name}{suffix}").unlink(missing_ok=True)
     received = direction.recorder.bitstream
     av1 = [(record, f) for record, f in received if f.codec is Codec.AV1]
     h264 = [f for _, f in received if f.codec is Codec.H264]

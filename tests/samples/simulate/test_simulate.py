@@ -165,9 +165,10 @@ def test_vmaf_is_of_the_screen(tmp_path: Path) -> None:
         (["--trace", "/nowhere"], "/nowhere: No such file"),
         (["--source", "/nowhere.mp4"], "/nowhere.mp4"),
         (["/nowhere.toml"], "/nowhere.toml: No such file"),
-        (["--vmaf-every", "-1"], "--vmaf-every -1 is below 0"),
+        (["--vmaf-every", "-1"], "--vmaf-every -1 is outside 0..1000000"),
         (["--costs", "/nowhere.json"], "--costs /nowhere.json"),
         (["--trace", "a\0b"], "is no path of a file"),
+        (["--vmaf-every", str(10**22)], "is outside 0..1000000"),
     ],
 )
 def test_a_wrong_request_is_one_line(
@@ -188,6 +189,14 @@ def test_policies_on_different_links_are_not_compared(
     args = ["simulate", "--compare", str(one), str(other), "--out", str(tmp_path / "out")]
     assert main(args) == 2
     assert "loss is 0.1 in one scenario and not set in the other" in capsys.readouterr().err
+
+
+def test_a_folder_keeps_no_bitstream_of_a_run_before(tmp_path: Path) -> None:
+    short = ("--seconds", "0.5", "--size", "64x64")
+    simulate(tmp_path, *short, "--set", "codec=H264")
+    simulate(tmp_path, *short)
+    found = {path.name for path in tmp_path.iterdir() if path.suffix in (".ivf", ".h264")}
+    assert found == {"a-to-b.ivf", "b-to-a.ivf"}
 
 
 def test_costs_come_from_what_doctor_wrote(tmp_path: Path) -> None:
