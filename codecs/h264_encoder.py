@@ -192,7 +192,7 @@ class H264Encoder(_AvEncoder):
             if value is not None and value < least:
                 raise LocalError(f"{name} {value} is below {least}")
         self._preset = preset
-        self._least_ceiling_bps = ceiling_bps or 0
+        self._ceiling_bps = ceiling_bps
         self._vbv_bits = vbv_bits
         self._slice_bytes = slice_bytes
         self._nominal_rate = NominalRate(self._fps)
@@ -213,7 +213,7 @@ class H264Encoder(_AvEncoder):
 
     def _open(self, picture: Picture, target_bps: int) -> _Stream:
         rate_bps = _whole_kbps(self._nominal_rate.nominal_bps(target_bps))
-        ceiling_bps = max(self._least_ceiling_bps, RATE_SPAN * rate_bps)
+        ceiling_bps = max(self._ceiling_bps or RATE_SPAN * rate_bps, rate_bps)
         self._served_bps = range(rate_bps // RATE_SPAN, ceiling_bps + 1)
         options = {
             "preset": self._preset,
