@@ -40,6 +40,8 @@ REPORT_INTERVAL_US = 1_000_000
 RTT_WEIGHT = 8
 # ours: the periodic higher-quality frame, a second apart as the design's budget assumes.
 LTR_INTERVAL_US = 1_000_000
+# libwebrtc kMinKeyFrameRequestIntervalMs (VideoStreamEncoder): a flood of requests makes no flood of key frames.
+MIN_KEY_INTERVAL_US = 300_000
 # ours: a REMB below this starves the call rather than steering it.
 MIN_TARGET_BPS = 10_000
 
@@ -260,7 +262,8 @@ class SenderCore:
     def _handle_key_request(self, now_us: int) -> None:
         """Requests that crossed a key frame on its way are answered by that one."""
         rtt_us = self._rtt_us if self._rtt_us is not None else DEFAULT_RTT_US
-        if self._key_sent_us is None or now_us - self._key_sent_us >= rtt_us:
+        answered_us = max(rtt_us, MIN_KEY_INTERVAL_US)
+        if self._key_sent_us is None or now_us - self._key_sent_us >= answered_us:
             self._key_wanted = True
 
     def _handle_fir(self, message: FullIntraRequest, *, ssrc: int, now_us: int) -> None:

@@ -117,12 +117,12 @@ def test_a_request_makes_one_key_frame_and_those_that_crossed_it_none():
     sending = Sending()
     assert sending.key_of_next()
     assert not sending.key_of_next()
-    sending.tell(pli(), after_us=200_000)
+    sending.tell(pli(), after_us=300_000)
     sending.tell(pli())
     assert sending.key_of_next()
     sending.tell(pli())
     assert not sending.key_of_next()
-    sending.tell(pli(), after_us=200_000)
+    sending.tell(pli(), after_us=300_000)
     assert sending.key_of_next()
 
 
