@@ -7,30 +7,19 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 from ..codecs.errors import LocalError
-from .capture_clock import CaptureClock
+from .budget import Budget
 from .history import FrameHistory
-from .ladder import Size, SizeLadder, coded_size, legal_scales
+from .ladder import FULL, Size, SizeLadder, coded_size, legal_scales
 from .messages import Drop, DropReason, FrameKind, FramePlan, Send, Verdict
+from .own_control import OwnControl
 from .probe import Luma
 from .quantizer_scale import coarseness
 from .rate_model import OVERHEAD_BITS, RateModel, Scene
-from .retry import AIM, Attempt, largest_useful, next_try, scaled
+from .retry import Attempt, largest_useful, next_try, scaled
 from .settings import ControllerSettings
 from .steering import QuantizerSteering, Situation
-from .vbv import VbvBuffer
 
-MICRO = 1_000_000
 TARGET_START_BPS = 300_000
-# Ours: unused rate that steering may still spend later, as delay, and how soon it is forgotten.
-CREDIT_US = 60_000
-CREDIT_DECAY_US = 4_000_000
-# Ours: while a large frame is worked off, every frame may still take this part of an even share.
-SHARE_MIN = 0.4
-# Ours: how fast encoders with their own rate control are asked to work off the backlog.
-OWN_CONTROL_HORIZON_US = 500_000
-# Ours: how far over the soft bound that it was planned for a frame is still sent as it comes.
-SPARE_US = 10_000
-KEY_CAP_US = 175_000
 DEFAULT_SETTINGS = ControllerSettings()
 
 
@@ -47,21 +36,19 @@ class FrameController:
         settings: ControllerSettings = DEFAULT_SETTINGS,
     ) -> None:
         self._settings = settings
-        self._vbv = VbvBuffer(target_bps)
-        self._clock = CaptureClock()
+        self._budget = Budget(target_bps, settings)
         self._model = RateModel()
         self._steering = QuantizerSteering(settings)
         self._ladder = SizeLadder()
         self._history = FrameHistory()
+        self._own = OwnControl(settings)
         self._attempt: Attempt | None = None
-        self._credit_bits = 0
-        self._unused_bits = 0
         self._quantizer = settings.max_quantizer
 
     @property
     def target_bps(self) -> int:
         """The rate in force."""
-        return self._vbv.target_bps
+        return self._budget.target_bps
 
     @property
     def floor_reached(self) -> bool:
@@ -70,11 +57,11 @@ class FrameController:
 
     def set_target(self, target_bps: int, *, now_us: int) -> None:
         """Use this rate from now_us on. Raises LocalError below 1 bit/s."""
-        self._vbv.set_target(target_bps, now_us=now_us)
+        self._budget.set_target(target_bps, now_us=now_us)
 
     def vbv_delay_us(self, now_us: int) -> int:
         """How long the bits sent so far take to drain from now_us on."""
-        return self._vbv.delay_us(now_us)
+        return self._budget.delay_us(now_us)
 
     def plan(
         self,
@@ -87,52 +74,49 @@ class FrameController:
         frame_id: int = 0,
         reference_id: int | None = None,
         held_sizes: Iterable[Size] = (),
+        largest_scale: Fraction = FULL,
+        keeps_size: bool = False,
+        can_retry: bool = True,
     ) -> FramePlan | Drop:
         """How to encode the picture of width x height captured at now_us; or not at all.
 
         luma is its luma plane, for a better guess at its bits. reference_id is the frame that it
         is predicted from; held_sizes the coded sizes of all frames in the slots it reads or writes.
+        largest_scale is the most that the encoder's preset codes; keeps_size is for content, such
+        as text, that suffers more from a smaller size than from a coarser quantizer. An encoder that
+        cannot retry has a rate control of its own: it is told a rate and codes the full size.
         """
-        self._clock.picture(now_us)
-        self._count_credit(now_us)
         self._attempt = None
-        scales = legal_scales(width, height, frozenset(held_sizes))
-        sizes = {scale: coded_size(width, height, scale) for scale in scales}
-        if not sizes:
-            raise LocalError(f"no size of a {width}x{height} picture suits its references")
+        self._budget.picture(now_us)
+        sizes = {FULL: (width, height)}
+        if can_retry:
+            sizes = _legal_sizes(width, height, held_sizes, largest_scale)
         scale = self._ladder.nearest(sizes)
-        key = kind is FrameKind.KEY
         scene, samples = self._history.look(
-            luma, key=key, reference_id=reference_id, pixels=math.prod(sizes[scale])
+            luma,
+            key=kind is FrameKind.KEY,
+            reference_id=reference_id,
+            pixels=math.prod(sizes[scale]),
         )
-        if key:
-            scale = self._key_scale(scene, sizes, now_us)
-            scene = scaled(scene, sizes[scale])
-        situation = self._situation(kind, now_us, scene)
-        hard_bits = self._vbv.room_bits(self._settings.bound_us, now_us=now_us)
-        if self._no_room(scene, hard_bits, now_us):
-            return Drop(reason=DropReason.BACKLOG)
-        quantizer = self._steering.choose(situation, self._model)
-        expected = self._model.bits(scene, coarse=coarseness(quantizer))
-        plan = FramePlan(
-            kind=kind,
-            quantizer=quantizer,
-            scale=scale,
-            target_bps=self._own_control_target(now_us),
-            target_bits=round(expected),
-            cap_bits=min(self._soft_bits(kind, now_us, SPARE_US), hard_bits),
-            hard_cap_bits=hard_bits,
+        if kind is FrameKind.KEY and can_retry:
+            scale, scene = self._key_size(scene, scale, sizes, now_us)
+        plan = (
+            self._quantized_plan(kind, scene, scale, now_us)
+            if can_retry
+            else self._own_plan(kind, now_us)
         )
-        self._attempt = Attempt(
-            now_us=now_us,
-            frame_id=frame_id,
-            plan=plan,
-            sizes=sizes,
-            samples=samples,
-            scene=scene,
-            quantizer=quantizer,
-            scale=scale,
-        )
+        if isinstance(plan, FramePlan):
+            self._attempt = Attempt(
+                now_us=now_us,
+                frame_id=frame_id,
+                plan=plan,
+                sizes=sizes,
+                samples=samples,
+                scene=scene,
+                quantizer=plan.quantizer,
+                scale=plan.scale,
+                keeps_size=keeps_size,
+            )
         return plan
 
     def judge(self, size_bits: int, *, can_retry: bool = True) -> Verdict:
@@ -146,6 +130,7 @@ class FrameController:
             raise LocalError("judge needs a plan, and one verdict of Send or Drop ends it")
         attempt.tries += 1
         if not can_retry:
+            self._own.sent(size_bits, key=attempt.plan.kind is FrameKind.KEY)
             return self._send(attempt, size_bits)
         if size_bits <= attempt.within(self._settings):
             return self._send_learned(attempt, size_bits)
@@ -154,90 +139,115 @@ class FrameController:
         if retry is not None and attempt.tries < self._settings.max_tries:
             attempt.begin(retry)
             return retry
-        waiting_helps = self._vbv.delay_us(attempt.now_us) > 0
+        waiting_helps = self._budget.delay_us(attempt.now_us) > 0
         if size_bits <= attempt.plan.hard_cap_bits or (retry is None and not waiting_helps):
             return self._send_learned(attempt, size_bits)
         self._attempt = None
         return Drop(reason=DropReason.TOO_LARGE)
 
-    def _send_learned(self, attempt: Attempt, size_bits: int) -> Send:
-        self._learn(attempt, size_bits)
-        before = self._ladder.scale
-        key = attempt.plan.kind is FrameKind.KEY
-        if key or attempt.scale != attempt.plan.scale:
-            self._ladder.forced(attempt.scale)
-        if not key:
-            demand = self._model.demand(attempt.scene)
-            self._steering.observed(demand, kind=attempt.plan.kind, gap_us=self._clock.gap_us)
-            if attempt.scale == self._ladder.scale:
-                self._ladder.steered(self._steering.base_quantizer, now_us=attempt.now_us)
-        if self._ladder.scale != before:
-            self._steering.rescaled(float(self._ladder.scale / before) ** 2)
-        self._quantizer = attempt.quantizer
-        return self._send(attempt, size_bits)
-
-    def _send(self, attempt: Attempt, size_bits: int) -> Send:
-        self._vbv.add(size_bits, now_us=attempt.now_us)
-        shown = self._model.shown(attempt.scene, quantizer=attempt.quantizer, bits=size_bits)
-        self._history.sent(
-            attempt.frame_id, scene=attempt.scene, samples=attempt.samples, coarse=shown
-        )
-        self._attempt = None
-        return Send(vbv_delay_us=self._vbv.delay_us(attempt.now_us))
-
-    def _learn(self, attempt: Attempt, size_bits: int) -> None:
-        self._model.observe(attempt.scene, quantizer=attempt.quantizer, bits=size_bits)
-
-    def _key_scale(self, scene: Scene, sizes: Mapping[Fraction, Size], now_us: int) -> Fraction:
+    def _key_size(
+        self, scene: Scene, scale: Fraction, sizes: Mapping[Fraction, Size], now_us: int
+    ) -> tuple[Fraction, Scene]:
         """No larger than other frames, and small enough for a useful quantizer."""
-        below = {scale: size for scale, size in sizes.items() if scale <= self._ladder.scale}
-        bits = self._planned_room(FrameKind.KEY, now_us)
-        return largest_useful(scene, below or sizes, bits=bits, model=self._model)[0]
+        below = {legal: size for legal, size in sizes.items() if legal <= scale}
+        bits = self._budget.planned_bits(FrameKind.KEY, now_us)
+        scale, _ = largest_useful(scene, below, bits=bits, model=self._model)
+        return scale, scaled(scene, sizes[scale])
 
-    def _situation(self, kind: FrameKind, now_us: int, scene: Scene) -> Situation:
-        return Situation(
+    def _quantized_plan(
+        self, kind: FrameKind, scene: Scene, scale: Fraction, now_us: int
+    ) -> FramePlan | Drop:
+        hard_bits = self._budget.hard_bits(now_us)
+        if self._no_room(scene, hard_bits, now_us):
+            return Drop(reason=DropReason.BACKLOG)
+        situation = Situation(
             kind=kind,
             target_bps=self.target_bps,
-            gap_us=self._clock.gap_us,
-            level_bits=self._vbv.backlog_bits(now_us) - self._credit_bits,
-            room_bits=self._planned_room(kind, now_us),
+            gap_us=self._budget.gap_us,
+            level_bits=self._budget.level_bits(now_us),
+            room_bits=self._budget.planned_bits(kind, now_us),
             scene=scene,
         )
+        quantizer = self._steering.choose(situation, self._model)
+        return FramePlan(
+            kind=kind,
+            quantizer=quantizer,
+            scale=scale,
+            target_bps=self.target_bps,
+            target_bits=round(self._model.bits(scene, coarse=coarseness(quantizer))),
+            cap_bits=self._budget.cap_bits(kind, now_us),
+            hard_cap_bits=hard_bits,
+        )
 
-    def _planned_room(self, kind: FrameKind, now_us: int) -> int:
-        if kind is FrameKind.KEY:
-            return self._vbv.room_bits(self._settings.key_delay_us, now_us=now_us)
-        return round(AIM * self._soft_bits(kind, now_us))
-
-    def _soft_bits(self, kind: FrameKind, now_us: int, spare_us: int = 0) -> int:
-        """Room under the kind's soft bound; after a key frame, enough to work the backlog off."""
-        if kind is FrameKind.KEY:
-            return self._vbv.room_bits(KEY_CAP_US, now_us=now_us)
-        # At few pictures a second an even share alone exceeds the soft bound. Plans take AIM of it.
-        share_us = round(self._clock.gap_us / AIM) + self._settings.residual_us
-        bound_us = max(self._settings.soft_bound_us, share_us) + spare_us
-        soft = self._vbv.room_bits(min(bound_us, self._settings.bound_us), now_us=now_us)
-        return max(soft, round(SHARE_MIN * self.target_bps * self._clock.gap_us / MICRO))
+    def _own_plan(self, kind: FrameKind, now_us: int) -> FramePlan | Drop:
+        """For an encoder that is told a rate and no quantizer."""
+        hard_bits = self._budget.hard_bits(now_us)
+        expected = self._own.expected_bits(key=kind is FrameKind.KEY)
+        if self._budget.delay_us(now_us) > 0 and hard_bits < max(expected, OVERHEAD_BITS):
+            return Drop(reason=DropReason.BACKLOG)
+        return FramePlan(
+            kind=kind,
+            quantizer=self._settings.max_quantizer,
+            scale=FULL,
+            target_bps=self._own.target_bps(
+                self.target_bps, level_bits=self._budget.level_bits(now_us)
+            ),
+            target_bits=expected,
+            cap_bits=hard_bits,
+            hard_cap_bits=hard_bits,
+        )
 
     def _no_room(self, scene: Scene, hard_bits: int, now_us: int) -> bool:
         """Whether even the coarsest frame would break the bound, and waiting helps."""
-        if self._vbv.delay_us(now_us) == 0:
+        if self._budget.delay_us(now_us) == 0:
             return False
         coarsest = coarseness(self._settings.max_quantizer)
         least = self._model.bits(scene, coarse=coarsest) / 2
         return hard_bits < max(least, OVERHEAD_BITS)
 
-    def _count_credit(self, now_us: int) -> None:
-        """Rate that went unused just before may still be spent, up to CREDIT_US of it."""
-        self._vbv.backlog_bits(now_us)
-        unused = self._vbv.unused_bits - self._unused_bits
-        self._unused_bits += unused
-        kept = self._credit_bits * CREDIT_DECAY_US // (CREDIT_DECAY_US + self._clock.gap_us)
-        self._credit_bits = min(kept + unused, self.target_bps * CREDIT_US // MICRO)
+    def _send_learned(self, attempt: Attempt, size_bits: int) -> Send:
+        self._learn(attempt, size_bits)
+        kind, before = attempt.plan.kind, self._ladder.scale
+        self._follow_size(attempt)
+        if kind is not FrameKind.KEY:
+            demand = self._model.demand(attempt.scene)
+            self._steering.observed(demand, kind=kind, gap_us=self._budget.gap_us)
+        if self._ladder.scale != before:
+            self._steering.rescaled(float(self._ladder.scale / before) ** 2)
+        self._quantizer = attempt.quantizer
+        return self._send(attempt, size_bits)
 
-    def _own_control_target(self, now_us: int) -> int:
-        """The target for encoders with their own rate control, moved to correct the backlog."""
-        level_us = self._vbv.delay_us(now_us)
-        wanted_us = self._settings.residual_us
-        correction = self.target_bps * (wanted_us - level_us) // OWN_CONTROL_HORIZON_US
-        return max(self.target_bps // 2, self.target_bps + correction)
+    def _follow_size(self, attempt: Attempt) -> None:
+        """Later frames keep the size that this one had to take; else steering moves the ladder."""
+        key = attempt.plan.kind is FrameKind.KEY
+        if key or attempt.scale != attempt.plan.scale:
+            self._ladder.forced(attempt.scale)
+        elif attempt.scale == self._ladder.scale:
+            self._ladder.steered(
+                self._steering.base_quantizer,
+                now_us=attempt.now_us,
+                keeps_size=attempt.keeps_size,
+            )
+
+    def _send(self, attempt: Attempt, size_bits: int) -> Send:
+        self._budget.sent(size_bits, now_us=attempt.now_us)
+        shown = self._model.shown(attempt.scene, quantizer=attempt.quantizer, bits=size_bits)
+        self._history.sent(
+            attempt.frame_id, scene=attempt.scene, samples=attempt.samples, coarse=shown
+        )
+        self._attempt = None
+        return Send(vbv_delay_us=self._budget.delay_us(attempt.now_us))
+
+    def _learn(self, attempt: Attempt, size_bits: int) -> None:
+        self._model.observe(attempt.scene, quantizer=attempt.quantizer, bits=size_bits)
+
+
+def _legal_sizes(
+    width: int, height: int, held_sizes: Iterable[Size], largest: Fraction
+) -> dict[Fraction, Size]:
+    """Scales up to the largest, and coded sizes, that all slots in use allow."""
+    legal = legal_scales(width, height, frozenset(held_sizes))
+    scales = [scale for scale in legal if scale <= largest] or list(legal[-1:])
+    if not scales:
+        raise LocalError(f"no size of a {width}x{height} picture suits its references")
+    return {scale: coded_size(width, height, scale) for scale in scales}

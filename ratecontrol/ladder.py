@@ -15,6 +15,9 @@ SCALES = (FULL, HALF, QUARTER)
 # 32 to 44 (mean 38) and 40 to 50. Down is a little later than that, so as not to swing.
 DOWN = {FULL: 56.0, HALF: 61.0}
 UP = {HALF: 39.0, QUARTER: 42.0}
+# Ours: text is read only at its own size, so there the coarsest quantizer comes first.
+DOWN_TEXT = {FULL: 63.0}
+UP_TEXT = {HALF: 54.0, QUARTER: 63.0}
 # Ours: how far, times how long, the quantizer goes beyond before the size follows. A switch costs a
 # few hundred milliseconds of quality, so a short starvation is sat through.
 DOWN_STEPS_US = 2_000_000
@@ -77,15 +80,19 @@ class SizeLadder:
         if scale != self.scale:
             self._move(scale)
 
-    def steered(self, quantizer: float, *, now_us: int) -> None:
-        """Steering wants this quantizer at the present size; may change the size of what follows."""
+    def steered(self, quantizer: float, *, now_us: int, keeps_size: bool = False) -> None:
+        """Steering wants this quantizer at the present size; may change the size of what follows.
+
+        keeps_size is for content that suffers more from a smaller size than from coarseness.
+        """
+        down, up = (DOWN_TEXT, UP_TEXT) if keeps_size else (DOWN, UP)
         elapsed_us = 0 if self._last_us is None else min(now_us - self._last_us, GAP_MAX_US)
         self._last_us = now_us
         index = SCALES.index(self.scale)
-        if self.scale in DOWN:
-            self._starved = max(0.0, self._starved + elapsed_us * (quantizer - DOWN[self.scale]))
-        if self.scale in UP:
-            self._thriven = max(0.0, self._thriven + elapsed_us * (UP[self.scale] - quantizer))
+        if self.scale in down:
+            self._starved = max(0.0, self._starved + elapsed_us * (quantizer - down[self.scale]))
+        if self.scale in up:
+            self._thriven = max(0.0, self._thriven + elapsed_us * (up[self.scale] - quantizer))
         if self._starved > DOWN_STEPS_US:
             self._move(SCALES[index + 1])
         elif self._thriven > UP_STEPS_US:

@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from .budget import AIM
 from .ladder import Size
 from .messages import FrameKind, FramePlan, Retry
 from .probe import Thumbnail
 from .rate_model import OVERHEAD_BITS, RateModel, Scene
 from .settings import ControllerSettings
 
-# Ours: a try after a too large one aims at this part of the cap, for the error that is left.
-AIM = 0.88
 # Ours: above this quantizer a smaller size looks better at the same bits.
 SCALE_DOWN_QUANTIZER = 60
 # Ours: tries that may be repeated to keep the soft bound; more cost more than they gain.
@@ -36,6 +35,7 @@ class Attempt:
     scene: Scene
     quantizer: int
     scale: Fraction
+    keeps_size: bool = False
     tries: int = 0
 
     def within(self, settings: ControllerSettings) -> int:

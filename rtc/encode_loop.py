@@ -7,9 +7,19 @@ the thread that calls it.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
+from ..codecs.av1_presets import PRESETS, frame_scale
 from ..codecs.slot_book import References, SlotBook
-from ..codecs.types import Content, EncodedFrame, EncodeRequest, Picture, VideoEncoder
+from ..codecs.types import (
+    FULL_SIZE,
+    Codec,
+    Content,
+    EncodedFrame,
+    EncodeRequest,
+    Picture,
+    VideoEncoder,
+)
 from ..ratecontrol.frame_controller import FrameController
 from ..ratecontrol.messages import Drop, DropReason, FrameKind, FramePlan, Retry
 
@@ -57,6 +67,9 @@ def encode_picture(
         frame_id=frame_id,
         reference_id=references.dependencies[0] if references.dependencies else None,
         held_sizes=[] if references.key else _held_sizes(book, references),
+        largest_scale=_largest_scale(encoder.codec, preset=preset, content=content),
+        keeps_size=content is Content.SCREEN,
+        can_retry=encoder.can_retry,
     )
     if isinstance(plan, Drop):
         return Skipped(reason=plan.reason, tries=0, encode_us=0, encode_cpu_us=0)
@@ -70,6 +83,13 @@ def encode_picture(
         content=content,
     )
     return _tried(request, references, encoder=encoder, controller=controller, book=book)
+
+
+def _largest_scale(codec: Codec, *, preset: str, content: Content) -> Fraction:
+    """What the preset codes at most; the whole picture where the table does not know it."""
+    if codec is not Codec.AV1 or preset not in PRESETS:
+        return FULL_SIZE
+    return frame_scale(PRESETS[preset], content=content, asked=FULL_SIZE)
 
 
 def _held_sizes(book: SlotBook, references: References) -> list[tuple[int, int]]:

@@ -210,6 +210,7 @@ def _picture(
         height=scenario.height,
         frame_id=index,
         held_sizes=held,
+        can_retry=scenario.can_retry,
     )
     bits, quantizer, scale, tries = None, -1, Fraction(1), 0
     if not isinstance(plan, Drop):
