@@ -156,7 +156,8 @@ async def test_we_get_chromiums_lost_packets_again(codec: str, chromium_peer: An
         assert inbound.retransmittedPacketsReceived >= 0.8 * loss.lost
         # A busy machine may hold a repair up for longer than a key frame is waited for.
         assert 1 <= inbound.keyFramesDecoded <= 2
-        assert outbound["nackCount"] == inbound.nackCount
+        # The two sides are asked one after the other, and a NACK may be under way.
+        assert abs(outbound["nackCount"] - inbound.nackCount) <= 2
         assert inbound.totalFreezesDuration < LOSSY_S / 2
 
 
