@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from functools import lru_cache
 
 from ..codecs.errors import LocalError
 from .budget import Budget
@@ -88,9 +89,9 @@ class FrameController:
         """
         self._attempt = None
         self._budget.picture(now_us)
-        sizes = {FULL: (width, height)}
+        sizes: Mapping[Fraction, Size] = {FULL: (width, height)}
         if can_retry:
-            sizes = _legal_sizes(width, height, held_sizes, largest_scale)
+            sizes = _legal_sizes(width, height, frozenset(held_sizes), largest_scale)
         scale = self._ladder.nearest(sizes)
         scene, samples = self._history.look(
             luma,
@@ -242,11 +243,12 @@ class FrameController:
         self._model.observe(attempt.scene, quantizer=attempt.quantizer, bits=size_bits)
 
 
+@lru_cache(maxsize=256)
 def _legal_sizes(
-    width: int, height: int, held_sizes: Iterable[Size], largest: Fraction
-) -> dict[Fraction, Size]:
+    width: int, height: int, held: frozenset[Size], largest: Fraction
+) -> Mapping[Fraction, Size]:
     """Scales up to the largest, and coded sizes, that all slots in use allow."""
-    legal = legal_scales(width, height, frozenset(held_sizes))
+    legal = legal_scales(width, height, held)
     scales = [scale for scale in legal if scale <= largest] or list(legal[-1:])
     if not scales:
         raise LocalError(f"no size of a {width}x{height} picture suits its references")

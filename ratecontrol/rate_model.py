@@ -64,6 +64,39 @@ class Scene:
     log_pixels: float
 
 
+@dataclass(slots=True, kw_only=True)
+class Curve:
+    """Expected payload of one picture over coarseness; its logarithms at coarseness 0.
+
+    log_news is None for a key frame, which is all news.
+    """
+
+    log_key: float
+    log_news: float | None
+    log_refinement: float
+    reference: float
+
+    def news(self, coarse: float) -> float:
+        """Bits of what changed."""
+        if self.log_news is None:
+            return math.exp2(self.log_key - KEY_FALL * coarse)
+        coarser = coarse - self.reference
+        log_bits = self.log_news - FALL * coarse
+        return math.exp2(log_bits - COARSER * coarser if coarser > 0.0 else log_bits)
+
+    def refinement(self, coarse: float) -> float:
+        """Bits of what did not change, at a coarseness below the reference's."""
+        finer = self.reference - coarse - SLACK
+        if finer <= 0.0 or self.log_news is None:
+            return 0.0
+        log_bits = self.log_refinement + self.log_key - KEY_FALL * coarse
+        return math.exp2(log_bits) * (1.0 - math.exp2(-KEY_FALL * finer))
+
+    def bits(self, coarse: float) -> float:
+        """Bits of the whole frame."""
+        return OVERHEAD_BITS + self.news(coarse) + self.refinement(coarse)
+
+
 class RateModel:
     """Predicts and learns. One for each stream."""
 
@@ -75,26 +108,19 @@ class RateModel:
         self._frames = 0
         self._last_error = 0.0
 
+    def curve(self, scene: Scene) -> Curve:
+        """What a frame of this picture is expected to take, at every coarseness."""
+        size = KEY_SIZE * scene.log_pixels
+        return Curve(
+            log_key=self._key + KEY_DETAIL * scene.log_detail + size,
+            log_news=None if scene.log_change is None else self.demand(scene),
+            log_refinement=self._refinement,
+            reference=scene.reference_coarseness,
+        )
+
     def bits(self, scene: Scene, *, coarse: float) -> float:
         """Expected size of the frame at this coarseness."""
-        news, refinement = self.parts(scene, coarse=coarse)
-        return OVERHEAD_BITS + news + refinement
-
-    def parts(self, scene: Scene, *, coarse: float) -> tuple[float, float]:
-        """Expected bits of news and of refinement; a key frame is all news."""
-        if scene.log_change is None:
-            return self._key_payload(scene, coarse), 0.0
-        finer = scene.reference_coarseness - coarse
-        news = math.exp2(self.demand(scene) - FALL * coarse + COARSER * min(finer, 0.0))
-        return news, self.refinement(scene, coarse=coarse)
-
-    def refinement(self, scene: Scene, *, coarse: float) -> float:
-        """Expected bits of what does not change, at a coarseness below the reference's."""
-        finer = scene.reference_coarseness - coarse - SLACK
-        if finer <= 0.0:
-            return 0.0
-        share = 1.0 - math.exp2(-KEY_FALL * finer)
-        return math.exp2(self._refinement) * self._key_payload(scene, coarse) * share
+        return self.curve(scene).bits(coarse)
 
     def demand(self, scene: Scene) -> float:
         """log2 of the news of frames like this at coarseness 0, among others of their quantizer."""
@@ -103,10 +129,11 @@ class RateModel:
 
     def quantizer_for(self, scene: Scene, *, bits: float) -> int:
         """The finest quantizer at which the frame is expected to take at most this many bits."""
+        curve = self.curve(scene)
         low, high = 0, QUANTIZER_MAX
         while low < high:
             middle = (low + high) // 2
-            if self.bits(scene, coarse=coarseness(middle)) <= bits:
+            if curve.bits(coarseness(middle)) <= bits:
                 high = middle
             else:
                 low = middle + 1
@@ -124,7 +151,8 @@ class RateModel:
         if scene.log_change is None:
             self._key += GAIN_KEY * bounded
             return
-        news, refinement = self.parts(scene, coarse=coarseness(quantizer))
+        curve, coarse = self.curve(scene), coarseness(quantizer)
+        news, refinement = curve.news(coarse), curve.refinement(coarse)
         share = news / (news + refinement)
         weight = self._weight(scene.log_change)
         self._news += self._gain(error, bits) * bounded * weight * share
@@ -140,20 +168,18 @@ class RateModel:
         coarse = coarseness(quantizer)
         if scene.log_change is None:
             return coarse
+        curve = self.curve(scene)
         step = coarse - scene.reference_coarseness
         payload = max(bits - OVERHEAD_BITS, 8.0)
         if step > 0:
-            per_key = TAKEN_COARSER_PER_KEY * payload / self._key_payload(scene, coarse)
+            key_payload = math.exp2(curve.log_key - KEY_FALL * coarse)
+            per_key = TAKEN_COARSER_PER_KEY * payload / key_payload
             return scene.reference_coarseness + step * min(TAKEN_COARSER, per_key)
-        news, refinement = self.parts(scene, coarse=coarse)
+        news, refinement = curve.news(coarse), curve.refinement(coarse)
         share = news / (news + refinement)
         paid = 1.0 if refinement <= 0 else payload * (1.0 - share) / refinement
         taken = share * TAKEN_FINER + (1.0 - share) * min(TAKEN_FINER, paid)
         return scene.reference_coarseness + step * taken
-
-    def _key_payload(self, scene: Scene, coarse: float) -> float:
-        size = KEY_SIZE * scene.log_pixels
-        return math.exp2(self._key + KEY_DETAIL * scene.log_detail + size - KEY_FALL * coarse)
 
     def _weight(self, log_change: float) -> float:
         """1 for a usual picture, less for one that hardly changed, which says as much less."""

@@ -98,13 +98,14 @@ class QuantizerSteering:
         news = model.demand(situation.scene) - self._saving(situation.kind)
         demand = self._with(news, situation.gap_us)
         frames = max(1.0, self._settings.horizon_us / situation.gap_us)
+        curve = model.curve(situation.scene)
         reference = situation.scene.reference_coarseness
         low, high = self._lowest, self._highest + BEYOND
         for _ in range(COARSENESS_BITS):
             coarse = 0.5 * (low + high)
             coarser = COARSER * LEFT * max(0.0, coarse - reference)
             news = math.exp2(demand - FALL * coarse - coarser)
-            refinement = model.refinement(situation.scene, coarse=coarse) / frames
+            refinement = curve.refinement(coarse) / frames
             if OVERHEAD_BITS + news + refinement > goal:
                 low = coarse
             else:

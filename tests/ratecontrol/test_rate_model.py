@@ -46,9 +46,9 @@ def test_more_pixels_change_or_detail_take_more_bits() -> None:
 
 def test_a_finer_quantizer_than_the_reference_pays_for_refinement() -> None:
     model = RateModel()
-    assert model.refinement(scene(reference=40), coarse=coarseness(40)) == 0
-    assert model.refinement(scene(reference=40), coarse=coarseness(45)) == 0
-    few, many = (model.refinement(scene(reference=40), coarse=coarseness(q)) for q in (38, 30))
+    assert model.curve(scene(reference=40)).refinement(coarseness(40)) == 0
+    assert model.curve(scene(reference=40)).refinement(coarseness(45)) == 0
+    few, many = (model.curve(scene(reference=40)).refinement(coarseness(q)) for q in (38, 30))
     assert 0 < few < many
 
 
