@@ -89,23 +89,19 @@ class FrameController:
         """
         self._attempt = None
         self._budget.picture(now_us)
+        key = kind is FrameKind.KEY
         sizes: Mapping[Fraction, Size] = {FULL: (width, height)}
         if can_retry:
             sizes = _legal_sizes(width, height, frozenset(held_sizes), largest_scale)
         scale = self._ladder.nearest(sizes)
         scene, samples = self._history.look(
-            luma,
-            key=kind is FrameKind.KEY,
-            reference_id=reference_id,
-            pixels=math.prod(sizes[scale]),
+            luma, key=key, reference_id=reference_id, pixels=math.prod(sizes[scale])
         )
-        if kind is FrameKind.KEY and can_retry:
-            scale, scene = self._key_size(scene, scale, sizes, now_us)
-        plan = (
-            self._quantized_plan(kind, scene, scale, now_us)
-            if can_retry
-            else self._own_plan(kind, now_us)
-        )
+        if not can_retry:
+            plan = self._own_plan(kind, now_us)
+        else:
+            scale, scene = self._key_size(scene, scale, sizes, now_us) if key else (scale, scene)
+            plan = self._quantized_plan(kind, scene, scale, now_us)
         if isinstance(plan, FramePlan):
             self._attempt = Attempt(
                 now_us=now_us,
@@ -114,8 +110,6 @@ class FrameController:
                 sizes=sizes,
                 samples=samples,
                 scene=scene,
-                quantizer=plan.quantizer,
-                scale=plan.scale,
                 keeps_size=keeps_size,
             )
         return plan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from .budget import AIM
@@ -33,10 +33,13 @@ class Attempt:
     sizes: Mapping[Fraction, Size]
     samples: Thumbnail | None
     scene: Scene
-    quantizer: int
-    scale: Fraction
     keeps_size: bool = False
     tries: int = 0
+    quantizer: int = field(init=False)
+    scale: Fraction = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.quantizer, self.scale = self.plan.quantizer, self.plan.scale
 
     def within(self, settings: ControllerSettings) -> int:
         """Bits up to which this try is sent: the soft cap at first, the hard one in the end."""

@@ -43,8 +43,6 @@ def attempt(
         sizes={legal: coded_size(640, 360, legal) for legal in scales},
         samples=None,
         scene=scene(change=None if kind is FrameKind.KEY else 1.0, pixels=640 * 360),
-        quantizer=quantizer,
-        scale=scale,
         tries=tries,
     )
 
