@@ -255,3 +255,12 @@ def test_a_flood_of_nacks_is_answered_at_the_target_rate():
     window_bytes = sending.core.target_bps * WINDOW_US // 1_000_000 // 8
     assert 2 * window_bytes < sent_bytes <= 3 * window_bytes + 10_000
     assert sending.core.counters.retransmittedBytesSent == sent_bytes
+
+
+def test_a_flood_of_requests_makes_a_key_frame_every_300_ms_and_no_more():
+    sending = Sending()
+    for _ in range(30):
+        sending.tell(pli())
+        sending.frame()
+    # One second: at the start, and at the first picture after 300, 600 and 900 ms.
+    assert 3 <= sending.core.counters.keyFramesEncoded <= 4

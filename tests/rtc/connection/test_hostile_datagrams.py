@@ -102,8 +102,11 @@ async def test_rtp_of_a_foreign_source_or_type_is_discarded(running: Call) -> No
     for ssrc in range(1, 20):
         await _feed_rtp(running.receiving, data[:8] + struct.pack("!I", ssrc) + data[12:])
     assert core.counters.packetsDiscarded == before + 19
+    before = (core.counters.pliCount, core.counters.malformedRtp, core.counters.keyFramesDecoded)
     for payload_type in (0, 34, 63, 72, 127):
         await _feed_rtp(running.receiving, data[:1] + bytes((payload_type,)) + data[2:])
+    after = (core.counters.pliCount, core.counters.malformedRtp, core.counters.keyFramesDecoded)
+    assert after == before
     await running.goes_on()
     inbound = await stats(running.b, "inbound-rtp")
     # A stall of the machine may cost packets of the call itself; foreign ones never reach a decoder.
