@@ -1,0 +1,1 @@
+"""How much the path carries, from transport-wide feedback. Pure: no clock, no sockets, no randomness."""
