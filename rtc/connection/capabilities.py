@@ -14,11 +14,18 @@ from aiortc.rtcrtpparameters import (
     RTCRtpCodecParameters,
     RTCRtpHeaderExtensionCapability,
     RTCRtpHeaderExtensionParameters,
+    RTCRtpParameters,
 )
 
 from ...codecs.types import Codec
+from ..estimators import CongestionControl
 from ..messages import VIDEO_CLOCK_HZ, NegotiatedCodec
-from ..rtp.extensions import ABS_CAPTURE_TIME, DEPENDENCY_DESCRIPTOR, ExtensionMap
+from ..rtp.extensions import (
+    ABS_CAPTURE_TIME,
+    DEPENDENCY_DESCRIPTOR,
+    TRANSPORT_CC,
+    ExtensionMap,
+)
 
 # Free in aiortc's table, which ends at 102; an answer takes the offer's numbers.
 AV1_PAYLOAD_TYPE = 103
@@ -27,25 +34,44 @@ DYNAMIC_PAYLOAD_TYPES = frozenset((*range(35, 64), *range(96, 128)))
 # aiortc numbers its own extensions 1 to 3, one space for all media when bundled.
 DEPENDENCY_DESCRIPTOR_ID = 4
 ABS_CAPTURE_TIME_ID = 5
+TRANSPORT_CC_ID = 6
+# draft-holmer-rmcat-transport-wide-cc-extensions-01 section 4, draft-alvestrand-rmcat-remb-03 section 2.3.
+TRANSPORT_FEEDBACK = RTCRtcpFeedback(type="transport-cc")
+REMB_FEEDBACK = RTCRtcpFeedback(type="goog-remb")
 # AV1 RTP specification 7.2.1: level 3.1, main profile, main tier; what Chromium offers too.
 _AV1_PARAMETERS = {"level-idx": "5", "profile": "0", "tier": "0"}
 
 
-def video_codecs(preference: Sequence[Codec]) -> list[RTCRtpCodecParameters]:
+def video_codecs(
+    preference: Sequence[Codec],
+    *,
+    congestion_control: CongestionControl = CongestionControl.CODECPILOT,
+) -> list[RTCRtpCodecParameters]:
     """Our codecs in this order, each with its RTX, then what aiortc itself can do besides."""
     stock = CODECS["video"]
-    ours = [c for codec in preference for c in _entries(codec, stock)]
+    ours = copy.deepcopy([c for codec in preference for c in _entries(codec, stock)])
+    for codec in ours:
+        if not is_rtx(codec):
+            kept = [f for f in codec.rtcpFeedback if f != REMB_FEEDBACK]
+            codec.rtcpFeedback = kept + _rate_feedback(congestion_control)
     others = [c for c in stock if not _is_h264(c, stock)]
-    return copy.deepcopy([*ours, *others])
+    return [*ours, *copy.deepcopy(others)]
 
 
 def video_header_extensions(
-    *, dependency_descriptor: bool
+    *,
+    dependency_descriptor: bool,
+    congestion_control: CongestionControl = CongestionControl.CODECPILOT,
 ) -> list[RTCRtpHeaderExtensionParameters]:
-    """aiortc's extensions for video, the capture time and, unless refused, the descriptor."""
+    """aiortc's extensions for video, the capture time and, unless refused, the descriptor.
+
+    And the transport-wide number, where the congestion control wants feedback on it.
+    """
     ours = [(ABS_CAPTURE_TIME_ID, ABS_CAPTURE_TIME)]
     if dependency_descriptor:
         ours.append((DEPENDENCY_DESCRIPTOR_ID, DEPENDENCY_DESCRIPTOR))
+    if congestion_control.uses_transport_feedback:
+        ours.append((TRANSPORT_CC_ID, TRANSPORT_CC))
     extra = [RTCRtpHeaderExtensionParameters(id=i, uri=uri) for i, uri in ours]
     return [*HEADER_EXTENSIONS["video"], *extra]
 
@@ -133,12 +159,33 @@ def negotiated_codecs(codecs: Sequence[RTCRtpCodecParameters]) -> tuple[Negotiat
     )
 
 
-def negotiated_extensions(extensions: Sequence[RTCRtpHeaderExtensionParameters]) -> ExtensionMap:
-    """The agreed header extensions; an id out of range or given twice by the remote counts for none."""
+def negotiated_extensions(parameters: RTCRtpParameters) -> ExtensionMap:
+    """The agreed header extensions; an id out of range or given twice by the remote counts for none.
+
+    Nor does the transport-wide number where no feedback on it was agreed: then it serves nobody.
+    """
+    extensions = parameters.headerExtensions
     ids = [e.id for e in extensions]
+    has_feedback = has_agreed(TRANSPORT_FEEDBACK, parameters.codecs)
     return ExtensionMap(
-        {e.uri: e.id for e in extensions if 1 <= e.id <= 255 and ids.count(e.id) == 1}
+        {
+            e.uri: e.id
+            for e in extensions
+            if 1 <= e.id <= 255 and ids.count(e.id) == 1 and (e.uri != TRANSPORT_CC or has_feedback)
+        }
     )
+
+
+def has_agreed(feedback: RTCRtcpFeedback, codecs: Sequence[RTCRtpCodecParameters]) -> bool:
+    """Whether every codec of a section, retransmission aside, was agreed with this feedback."""
+    return all(feedback in c.rtcpFeedback for c in codecs if not is_rtx(c))
+
+
+def _rate_feedback(congestion_control: CongestionControl) -> list[RTCRtcpFeedback]:
+    if congestion_control is CongestionControl.NONE:
+        return []
+    # REMB is for peers that know no better.
+    return [REMB_FEEDBACK, *[TRANSPORT_FEEDBACK] * congestion_control.uses_transport_feedback]
 
 
 def _entries(codec: Codec, stock: Sequence[RTCRtpCodecParameters]) -> list[RTCRtpCodecParameters]:
@@ -148,7 +195,6 @@ def _entries(codec: Codec, stock: Sequence[RTCRtpCodecParameters]) -> list[RTCRt
         RTCRtcpFeedback(type="nack"),
         RTCRtcpFeedback(type="nack", parameter="pli"),
         RTCRtcpFeedback(type="ccm", parameter="fir"),
-        RTCRtcpFeedback(type="goog-remb"),
     ]
     av1 = RTCRtpCodecParameters(
         mimeType="video/AV1",

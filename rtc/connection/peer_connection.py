@@ -27,6 +27,7 @@ from aiortc.rtcrtpreceiver import RTCRtpReceiver
 from aiortc.rtcrtptransceiver import RTCRtpTransceiver
 
 from ...codecs.types import Codec
+from ..estimators import CongestionControl
 from .capabilities import (
     by_preference,
     find_common_codecs,
@@ -64,13 +65,14 @@ class CallPeerConnection(RTCPeerConnection):
     ) -> None:
         super().__init__(configuration)
         self.settings = settings or CallSettings()
-        preference = tuple(Codec(c) for c in self.settings.codecs)
+        control = CongestionControl(self.settings.congestion_control)
+        codecs = video_codecs([Codec(c) for c in self.settings.codecs], congestion_control=control)
         extensions = video_header_extensions(
-            dependency_descriptor=self.settings.dependency_descriptor
+            dependency_descriptor=self.settings.dependency_descriptor, congestion_control=control
         )
         self._names = {
             **vars(rtcpeerconnection),
-            "CODECS": {**CODECS, "video": video_codecs(preference)},
+            "CODECS": {**CODECS, "video": codecs},
             "HEADER_EXTENSIONS": {**HEADER_EXTENSIONS, "video": extensions},
             "RemoteStreamTrack": CallRemoteStreamTrack,
             "RTCDtlsTransport": CallDtlsTransport,

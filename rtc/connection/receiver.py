@@ -15,12 +15,20 @@ from aiortc.stats import RTCStatsReport
 
 from ..playout.av_sync import AvSync
 from ..receiver import ReceiverCore, ReceiverSettings
+from ..rtp.extensions import TRANSPORT_CC
 from ..rtp.rtcp import Bye, RtcpMessage
 from .audio_times import AudioTimes
-from .capabilities import negotiated_codecs, negotiated_extensions, video_capabilities
+from .capabilities import (
+    REMB_FEEDBACK,
+    has_agreed,
+    negotiated_codecs,
+    negotiated_extensions,
+    video_capabilities,
+)
 from .clock import now_us
 from .endpoint import CoreEndpoint
 from .receiver_driver import ReceiverDriver
+from .remb import RembSource
 from .remote_track import CallRemoteStreamTrack
 from .sender import CallRtpSender, EventSink
 from .stats import inbound_stats
@@ -83,7 +91,7 @@ class CallRtpReceiver(RTCRtpReceiver, CoreEndpoint):
             settings = ReceiverSettings(
                 ssrc=self._rtcp_ssrc,
                 codecs=codecs,
-                extensions=negotiated_extensions(parameters.headerExtensions),
+                extensions=negotiated_extensions(parameters),
                 remote_ssrc=ssrc,
             )
             self._driver = ReceiverDriver(
@@ -93,6 +101,7 @@ class CallRtpReceiver(RTCRtpReceiver, CoreEndpoint):
                 emit=self._emit,
                 rtt_us=self._rtt_us,
                 av_sync=self._av_sync,
+                remb=_remb_source(settings, parameters),
             )
             self.transport._register_rtp_receiver(self, parameters)
             self.runs_core = True
@@ -179,3 +188,12 @@ class CallRtpReceiver(RTCRtpReceiver, CoreEndpoint):
     def _set_rtcp_ssrc(self, ssrc: int) -> None:
         super()._set_rtcp_ssrc(ssrc)
         self._rtcp_ssrc = ssrc
+
+
+def _remb_source(
+    settings: ReceiverSettings, parameters: RTCRtpReceiveParameters
+) -> RembSource | None:
+    """None where nothing is to be estimated for the sender, or where it does so itself."""
+    if TRANSPORT_CC in settings.extensions or not has_agreed(REMB_FEEDBACK, parameters.codecs):
+        return None
+    return RembSource(ssrc=settings.ssrc, extensions=settings.extensions)

@@ -56,14 +56,16 @@ class ReceiverDriver(Pump):
         emit: EventSink,
         rtt_us: Callable[[], int | None],
         av_sync: AvSync,
+        remb: RembSource | None = None,
     ) -> None:
+        """remb is for a sender that knows no better than what its receiver estimates."""
         self.core = core
         self.heard_us: int | None = None
         self._track = track
         self._send = send
         self._emit = emit
         self._rtt_us = rtt_us
-        self._remb = RembSource(ssrc=core.settings.ssrc, extensions=core.settings.extensions)
+        self._remb = remb
         self._remb_packet: bytes | None = None
         self._decoders: dict[Codec, VideoDecoder] = {}
         self._decoding: Codec | None = None
@@ -82,8 +84,9 @@ class ReceiverDriver(Pump):
         """Take one RTP packet."""
         self.heard_us = arrival_us
         self.core.handle_rtp(data, now_us=arrival_us)
-        if (media_ssrc := self.core.remote_ssrc) is not None:
-            self._estimate(data, media_ssrc=media_ssrc, arrival_us=arrival_us)
+        media_ssrc = self.core.remote_ssrc
+        if self._remb is not None and media_ssrc is not None:
+            self._estimate(self._remb, data, media_ssrc=media_ssrc, arrival_us=arrival_us)
         self.wake()
 
     async def drain(self) -> int | None:
@@ -129,10 +132,10 @@ class ReceiverDriver(Pump):
     def _wall_us(self, told_us: int | None, rtp_timestamp: int) -> int | None:
         return told_us if told_us is not None else self.core.capture_wall_us(rtp_timestamp)
 
-    def _estimate(self, data: bytes, *, media_ssrc: int, arrival_us: int) -> None:
+    def _estimate(self, remb: RembSource, data: bytes, *, media_ssrc: int, arrival_us: int) -> None:
         try:
             packet = parse_rtp(data)
-            estimate = self._remb.packet(packet, media_ssrc=media_ssrc, arrival_us=arrival_us)
+            estimate = remb.packet(packet, media_ssrc=media_ssrc, arrival_us=arrival_us)
         except RemoteError:
             return  # the core has counted it
         # An estimate that waits for the pump outlives packets that call for none.

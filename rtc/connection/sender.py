@@ -24,9 +24,15 @@ from ..drain import drain_sender
 from ..encode_loop import Skipped
 from ..encoder_session import EncodeJob, EncoderSession
 from ..outgoing_stream import StreamIdentity
-from ..rtp.rtcp import RtcpMessage
+from ..rtp.rtcp import ReceiverEstimatedMaximumBitrate, RtcpMessage
 from ..sender import SenderCore, SenderSettings
-from .capabilities import negotiated_codecs, negotiated_extensions, video_capabilities
+from .capabilities import (
+    REMB_FEEDBACK,
+    has_agreed,
+    negotiated_codecs,
+    negotiated_extensions,
+    video_capabilities,
+)
 from .capture_times import CaptureTimes
 from .clock import now_us, wall_offset_us
 from .endpoint import CoreEndpoint
@@ -52,6 +58,7 @@ class CallRtpSender(RTCRtpSender, CoreEndpoint):
         self._driver: _SenderDriver | None = None
         # Whichever implementation starts the stream keeps it.
         self._is_stock = False
+        self._honours_remb = False
 
     @classmethod
     def getCapabilities(cls, kind: str) -> RTCRtpCapabilities:
@@ -82,10 +89,11 @@ class CallRtpSender(RTCRtpSender, CoreEndpoint):
                 identity=self._identity(parameters.muxId),
                 cname=parameters.rtcp.cname or "",
                 codecs=codecs,
-                extensions=negotiated_extensions(parameters.headerExtensions),
+                extensions=negotiated_extensions(parameters),
                 target_bps=self._settings.target_bps,
                 preset=self._settings.preset,
             )
+            self._honours_remb = has_agreed(REMB_FEEDBACK, parameters.codecs)
             self.transport._register_rtp_sender(self, parameters)
             self._driver = _SenderDriver(self, settings, self._settings, self._emit)
             self.runs_core = True
@@ -113,7 +121,9 @@ class CallRtpSender(RTCRtpSender, CoreEndpoint):
         """A sender receives no media."""
 
     def handle_rtcp_message(self, message: RtcpMessage) -> None:
-        """Take feedback."""
+        """Take feedback; an estimate that was not agreed on is not one."""
+        if isinstance(message, ReceiverEstimatedMaximumBitrate) and not self._honours_remb:
+            return
         if self._driver is not None:
             self._driver.core.handle_rtcp(message, now_us=now_us())
             self._driver.wake()

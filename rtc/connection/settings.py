@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ...codecs.av1_presets import PRESETS
 from ...codecs.errors import LocalError
 from ...codecs.types import Codec
+from ..estimators import DEFAULT_START_BPS, CongestionControl
 from ..sender import MIN_TARGET_BPS
 
 # The design's range for calls is 10 to 400 kbps; ours: what 640x360 looks good at.
@@ -17,9 +18,10 @@ DEFAULT_TARGET_BPS = 400_000
 class CallSettings:
     """Settings of a CallPeerConnection.
 
-    target_bps is the video rate of each sender; codecs are offered in this order; preset is a row
-    of the AV1 preset table; dependency_descriptor may be refused for experiments. Raises LocalError
-    for a value outside its range.
+    target_bps is the highest video rate of each sender; codecs are offered in this order; preset is
+    a row of the AV1 preset table. For experiments congestion_control names another way of following
+    the path, start_bps is what the path is taken for before anything is known of it, and
+    dependency_descriptor may be refused. Raises LocalError for a value outside its range.
     """
 
     target_bps: int = DEFAULT_TARGET_BPS
@@ -27,6 +29,8 @@ class CallSettings:
     preset: str = "default"
     dependency_descriptor: bool = True
     encoder_threads: int = 1
+    congestion_control: str = CongestionControl.REMB
+    start_bps: int = DEFAULT_START_BPS
 
     def __post_init__(self) -> None:
         if self.target_bps < MIN_TARGET_BPS:
@@ -38,3 +42,8 @@ class CallSettings:
             raise LocalError(f"preset {self.preset!r} is none of {', '.join(PRESETS)}")
         if not 1 <= self.encoder_threads <= 16:
             raise LocalError(f"encoder_threads {self.encoder_threads} is outside 1..16")
+        if self.congestion_control not in set(CongestionControl):
+            names = ", ".join(CongestionControl)
+            raise LocalError(f"congestion_control {self.congestion_control!r} is none of {names}")
+        if self.start_bps < MIN_TARGET_BPS:
+            raise LocalError(f"start_bps {self.start_bps} is below {MIN_TARGET_BPS}")

@@ -201,6 +201,8 @@ async def test_nothing_is_registered_globally() -> None:
         ({"codecs": ("AV1", "AV1")}, "AV1"),
         ({"preset": "warp"}, "'warp'"),
         ({"encoder_threads": 0}, "1..16"),
+        ({"congestion_control": "bbr"}, "'bbr' is none of codecpilot, gcc, remb, none"),
+        ({"start_bps": 100}, "start_bps 100"),
     ],
 )
 def test_settings_outside_their_range_are_refused_by_name(

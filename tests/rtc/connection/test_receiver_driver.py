@@ -14,6 +14,7 @@ from aiortc.rtcrtpreceiver import RemoteStreamTrack
 from codecpilot.codecs.types import Codec
 from codecpilot.rtc.connection.clock import now_us
 from codecpilot.rtc.connection.receiver_driver import ReceiverDriver
+from codecpilot.rtc.connection.remb import RembSource
 from codecpilot.rtc.messages import NegotiatedCodec
 from codecpilot.rtc.playout.av_sync import AvSync
 from codecpilot.rtc.receiver import ReceiverCore, ReceiverSettings
@@ -71,9 +72,9 @@ async def test_an_estimate_is_sent_though_more_packets_came_first(
 ) -> None:
     """A burst arrives before the pump runs; only one of its packets calls for an estimate."""
     answers: list[Any] = [b"estimate", None, None]
-    monkeypatch.setattr(
-        rig.driver._remb, "packet", lambda packet, *, media_ssrc, arrival_us: answers.pop(0)
-    )
+    remb = RembSource(ssrc=1, extensions=ExtensionMap({}))
+    monkeypatch.setattr(remb, "packet", lambda packet, *, media_ssrc, arrival_us: answers.pop(0))
+    rig.driver._remb = remb
     for number in range(3):
         rig.feed(number)
     await eventually(lambda: b"estimate" in rig.sent, "the estimate is sent", within_s=2)
