@@ -36,7 +36,7 @@ from .capabilities import (
 from .capture_times import CaptureTimes
 from .clock import now_us, wall_offset_us
 from .endpoint import CoreEndpoint
-from .pump import Pump
+from .pump import CodecPump
 from .settings import CallSettings
 from .stats import outbound_stats
 
@@ -156,7 +156,7 @@ class CallRtpSender(RTCRtpSender, CoreEndpoint):
         )
 
 
-class _SenderDriver(Pump):
+class _SenderDriver(CodecPump):
     """Reads the track, drains the core, and runs its jobs in a worker thread."""
 
     def __init__(

@@ -98,7 +98,7 @@ def _add_media_arguments(parser: argparse.ArgumentParser) -> None:
         "--bitrate",
         type=opts.parse_kbps,
         metavar="KBPS",
-        help="video rate of each direction (default: by size, 400 at 640x360, 1131 at 1280x720)",
+        help="highest video rate of each direction (default: by size, 400 at 640x360, 1131 at 1280x720)",
     )
     parser.add_argument(
         "--codec", default="AV1", choices=["AV1", "H264"], help="preferred codec (default: AV1)"
@@ -108,6 +108,13 @@ def _add_media_arguments(parser: argparse.ArgumentParser) -> None:
         default="default",
         metavar="NAME",
         help="AV1 preset: ultralow, low, default, high, best",
+    )
+    parser.add_argument(
+        "--cc",
+        default=opts.CONGESTION_CONTROLS[0],
+        choices=opts.CONGESTION_CONTROLS,
+        help="how the rate follows the path (default: codecpilot; gcc: as browsers do, remb: the "
+        "receiver's estimate alone, none: not at all)",
     )
     parser.add_argument(
         "--seed",
@@ -146,6 +153,7 @@ def _options(args: argparse.Namespace) -> CallOptions:
         codec=Codec(args.codec),
         preset=args.preset,
         seed=args.seed,
+        cc=args.cc,
         seconds=args.seconds,
         record_dir=args.record,
         record_name=time.strftime("%Y%m%d-%H%M%S"),

@@ -27,6 +27,8 @@ SIDE_RANGE_PX = (64, 4096)
 FPS_RANGE = (1, 120)
 BITRATE_RANGE_KBPS = (20, 50_000)
 SECONDS_RANGE = (1, 86_400)
+# CallSettings takes these; the first is its default.
+CONGESTION_CONTROLS = ("codecpilot", "gcc", "remb", "none")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +44,8 @@ class CallOptions:
     """A whole call. seconds None means until it is ended; bitrate_bps is each direction's.
 
     Recordings go to record_dir, their names begin with record_name. link are the values of an
-    emulated link by the scenario's keys; none: the peers meet directly.
+    emulated link by the scenario's keys; none: the peers meet directly. cc names how both sides
+    follow the path.
     """
 
     source: Source
@@ -53,6 +56,7 @@ class CallOptions:
     codec: Codec
     preset: str
     seed: int
+    cc: str = CONGESTION_CONTROLS[0]
     seconds: int | None = None
     record_dir: Path | None = None
     record_name: str = ""
@@ -69,6 +73,7 @@ class CallOptions:
             "codec": self.codec.value,
             "preset": self.preset,
             "seed": self.seed,
+            "cc": self.cc,
             "seconds": self.seconds,
             "record_dir": None if self.record_dir is None else str(self.record_dir),
             "record_name": self.record_name,

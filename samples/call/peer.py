@@ -217,7 +217,10 @@ def _closed(window: Window | None, end_us: int) -> Window:
 def _connection(options: CallOptions) -> CallPeerConnection:
     other = Codec.H264 if options.codec is Codec.AV1 else Codec.AV1
     settings = CallSettings(
-        target_bps=options.bitrate_bps, preset=options.preset, codecs=(options.codec, other)
+        target_bps=options.bitrate_bps,
+        preset=options.preset,
+        codecs=(options.codec, other),
+        congestion_control=options.cc,
     )
     # Without servers: both peers are on this machine, and nothing outside it is asked.
     return CallPeerConnection(RTCConfiguration(iceServers=[]), settings=settings)

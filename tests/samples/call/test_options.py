@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from codecpilot.codecs.types import Codec
+from codecpilot.rtc.estimators import CongestionControl
 from codecpilot.samples.call.options import (
+    CONGESTION_CONTROLS,
     CallOptions,
     Source,
     default_bitrate_bps,
@@ -70,6 +72,10 @@ def test_the_default_bitrate_grows_with_size_but_less_than_the_pixels_do() -> No
     assert default_bitrate_bps(width=64, height=64, fps=Fraction(1)) == 20_000
 
 
+def test_the_congestion_controls_are_those_that_a_connection_knows() -> None:
+    assert CONGESTION_CONTROLS == tuple(CongestionControl)
+
+
 def test_options_survive_the_way_to_a_peer() -> None:
     options = CallOptions(
         source=Source(kind="file", place="a.mp4"),
@@ -80,6 +86,7 @@ def test_options_survive_the_way_to_a_peer() -> None:
         codec=Codec.H264,
         preset="low",
         seed=3,
+        cc="gcc",
         seconds=10,
         record_dir=Path("kept"),
         record_name="now",
