@@ -73,7 +73,7 @@ def test_the_default_bitrate_grows_with_size_but_less_than_the_pixels_do() -> No
 
 
 def test_the_congestion_controls_are_those_that_a_connection_knows() -> None:
-    assert CONGESTION_CONTROLS == tuple(CongestionControl)
+    assert tuple(CongestionControl) == CONGESTION_CONTROLS
 
 
 def test_options_survive_the_way_to_a_peer() -> None:
