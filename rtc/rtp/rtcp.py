@@ -24,6 +24,7 @@ from .rtcp_reports import (
     SenderReport,
     SourceDescription,
 )
+from .rtcp_transport_feedback import TransportFeedback
 
 __all__ = [
     "App",
@@ -37,6 +38,7 @@ __all__ = [
     "RtcpMessage",
     "SenderReport",
     "SourceDescription",
+    "TransportFeedback",
     "UnknownRtcp",
     "parse_rtcp",
     "salvage_rtcp",
@@ -61,6 +63,7 @@ _READERS: dict[tuple[int, int | None], type[RtcpMessage]] = {
         PictureLossIndication,
         FullIntraRequest,
         ReceiverEstimatedMaximumBitrate,
+        TransportFeedback,
     )
 }
 
