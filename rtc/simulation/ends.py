@@ -31,6 +31,16 @@ class SendingEnd(Protocol):
         """The path's round-trip time, once it is known."""
         ...
 
+    @property
+    def target_bps(self) -> int:
+        """The rate that the encoder is asked to hold."""
+        ...
+
+    @property
+    def estimate_bps(self) -> int | None:
+        """What the sender thinks that the path carries; None where it heeds REMB or nothing."""
+        ...
+
     def handle_picture(self, picture: Picture) -> None:
         """Take a captured picture."""
         ...
@@ -114,6 +124,16 @@ class CoreSender:
     def rtt_us(self) -> int | None:
         """See SendingEnd."""
         return self._core.rtt_us
+
+    @property
+    def target_bps(self) -> int:
+        """See SendingEnd."""
+        return self._core.target_bps
+
+    @property
+    def estimate_bps(self) -> int | None:
+        """See SendingEnd."""
+        return None
 
     def handle_rtcp(self, message: RtcpMessage, *, now_us: int) -> None:
         """See SendingEnd."""

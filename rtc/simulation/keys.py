@@ -31,6 +31,10 @@ MAX_PPM = 100_000
 MAX_FACTOR = 1000
 MAX_BURST = 10_000
 MAX_SEED = 2**63 - 1
+# ours: each call has codecs of its own, which is what a run's time goes into.
+MAX_CALLS = 4
+# ours: a link that so many others use leaves a call nothing.
+MAX_FLOWS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +135,9 @@ RUN_KEYS: Mapping[str, Key] = MappingProxyType(
     {
         "seconds": Key(30, number(0.1, MAX_SECONDS), "virtual time that is simulated"),
         "seed": Key(1, whole(0, MAX_SEED), "of everything random"),
+        "calls": Key(1, whole(1, MAX_CALLS), "calls of the same kind that share both links"),
+        "calls_start_s": Key(0, number(0, MAX_SECONDS), "when the calls beside the first begin"),
+        "psnr": Key(True, flag, "whether the screen is compared with what was due"),
     }
 )
 
@@ -170,5 +177,6 @@ LINK_KEYS: Mapping[str, Key] = MappingProxyType(
         "burst": Key(1, number(1, MAX_BURST), "mean length of a loss in packets; 1: independent"),
         "queue_ms": Key(300, number(0, MAX_DELAY_MS), "the queue's limit in time"),
         "queue_bytes": Key(None, whole(1500, 10**9), "the queue's limit in bytes, in place of ms"),
+        "cross": Key("0", steps(0, MAX_FLOWS), "long TCP-like flows beside the calls, over time"),
     }
 )

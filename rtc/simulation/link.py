@@ -39,9 +39,10 @@ class Delivered:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The packet does not arrive."""
+    """The packet does not arrive; queue_us is how long it waited where it was served."""
 
     reason: LossReason
+    queue_us: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +119,10 @@ class Link:
         """What has been served by a time that is not before the last offer, rounded down."""
         return self.counters.served_bytes - self.backlog_bytes(now_us)
 
+    def wait_us(self, now_us: int) -> int:
+        """How long a packet that came now would wait until its first byte is served."""
+        return max(0, self._rate.begins_us(self._start(now_us)) - now_us)
+
     def offer(self, size_bytes: int, *, now_us: int) -> Delivered | Lost:
         """Send a packet. Time begins at 0 and may not run backwards, which raises LocalError."""
         if size_bytes <= 0 or now_us < self._now_us:
@@ -132,17 +137,19 @@ class Link:
         if self._is_full(size_bytes):
             counters.dropped[LossReason.QUEUE] += 1
             return Lost(LossReason.QUEUE)
-        start = max(self._rate.offered(now_us), self._served)
-        queue_us = max(0, self._rate.begins_us(start) - now_us)
-        self._served = start + size_bytes * self._rate.units_per_byte
+        queue_us = self.wait_us(now_us)
+        self._served = self._start(now_us) + size_bytes * self._rate.units_per_byte
         counters.served_bytes += size_bytes
         counters.queue_delays_us.append(queue_us)
         if self._loss.lost(now_us=now_us):
             counters.dropped[LossReason.LOSS] += 1
-            return Lost(LossReason.LOSS)
+            return Lost(LossReason.LOSS, queue_us)
         counters.delivered_packets += 1
         counters.delivered_bytes += size_bytes
         return Delivered(self._arrival_us(self._rate.ends_us(self._served)), queue_us)
+
+    def _start(self, now_us: int) -> int:
+        return max(self._rate.offered(now_us), self._served)
 
     def _is_full(self, size_bytes: int) -> bool:
         backlog = self._served - self._rate.offered(self._now_us)

@@ -79,7 +79,7 @@ class Party:
                 content=self.scenario.content,
             ),
             rng=self.rng,
-            now_us=self.clock.local_us(0),
+            now_us=self.clock.local_us(self.loop.now_us),
             wall_offset_us=self.clock.wall_offset_us,
         )
         return CoreSender(
@@ -96,7 +96,7 @@ class Party:
                 codec=agreement.codecs[0],
                 estimator=estimator,
                 rng=self.rng,
-                now_us=self.clock.local_us(0),
+                now_us=self.clock.local_us(self.loop.now_us),
             )
         core = ReceiverCore(
             settings=ReceiverSettings(
@@ -106,7 +106,7 @@ class Party:
                 remote_ssrc=remote.identity.ssrc,
             ),
             rng=self.rng,
-            now_us=self.clock.local_us(0),
+            now_us=self.clock.local_us(self.loop.now_us),
         )
         return CoreReceiver(core, estimator=estimator)
 
@@ -131,7 +131,7 @@ class Party:
                 open_encoder=lambda: self._timed(self.tools.open_stock_encoder()),
             ),
             rng=self.rng,
-            now_us=self.clock.local_us(0),
+            now_us=self.clock.local_us(self.loop.now_us),
         )
 
     def _encoder(self, codec: Codec, width: int, height: int) -> VideoEncoder:
@@ -141,9 +141,13 @@ class Party:
         return TimedEncoder(encoder, device=self.device, now_us=lambda: self.loop.now_us)
 
 
-def party(scenario: Scenario, name: str, *, tools: Tools, loop: EventLoop) -> Party:
-    """A peer of a scenario; its random numbers depend on the seed and its name alone."""
-    mine, rng = scenario.peers[name], tools.generator(f"peer {name}")
+def party(scenario: Scenario, role: str, *, call: int, tools: Tools, loop: EventLoop) -> Party:
+    """The peer "a" or "b" of a call, which counts from 1: those of the second are a2 and b2.
+
+    Its random numbers depend on the seed and its name alone.
+    """
+    name = role if call == 1 else f"{role}{call}"
+    mine, rng = scenario.peers[role], tools.generator(f"peer {name}")
     ssrc, rtx_ssrc, receiver_ssrc, audio_ssrc = rng.sample(range(1, 1 << 32), 4)
     audio = AudioSource(bitrate_bps=mine.audio_bps, ssrc=audio_ssrc) if mine.audio_bps else None
     return Party(

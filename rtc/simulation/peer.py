@@ -73,7 +73,7 @@ class Peer:
         parts = self._parts
         if is_rtcp(data):
             for message in salvage_rtcp(data)[0]:
-                parts.outgoing.decisions.feedback(message)
+                parts.outgoing.feedback(message)
                 parts.sender.handle_rtcp(message, now_us=now_us)
                 parts.receiver.handle_rtcp(message, now_us=now_us)
             self._pump_sender()

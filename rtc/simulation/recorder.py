@@ -7,14 +7,16 @@ from ...ratecontrol.vbv import VbvBuffer
 from ..encode_loop import Skipped
 from ..encoder_session import EncodeJob
 from ..messages import VIDEO_CLOCK_HZ, ReceivedFrame
-from ..rtp.rtcp import salvage_rtcp
+from ..rtp.rtcp import Nack, ReceiverEstimatedMaximumBitrate, RtcpMessage, salvage_rtcp
 from .decisions import SenderDecisions, log_feedback
 from .link import Delivered, Lost
 from .records import EventLog, FrameRecord, PacketKind, PacketRecord
 from .screen import Screen
-from .wire import Wire, wire_bytes
+from .wire import Description, Wire, wire_bytes
 
 TIMESTAMP_MASK = 0xFFFFFFFF
+# Kinds whose packets carry a part of a frame.
+FRAME_KINDS = (PacketKind.MEDIA, PacketKind.RTX, PacketKind.PADDING)
 
 
 class Recorder:
@@ -41,6 +43,8 @@ class Recorder:
         """Of each lost packet's frame that a later decoded frame follows; see the README's figures."""
         self.av_offsets_us: list[int] = []
         """How much later each picture was shown than its sound was heard."""
+        self.estimate_bps: int | None = None
+        """What the receiver's REMB said last."""
         self.screen = screen
         self.decisions = SenderDecisions(peer=sender, events=events)
         self._receiver = receiver
@@ -54,6 +58,7 @@ class Recorder:
         self._lost_packets: dict[int, list[int]] = {}
         self._repeated_us: dict[int, int] = {}
         self._lost: tuple[int, int] | None = None
+        self._asked: set[int] = set()
 
     def captured(self, picture: Picture, *, now_us: int) -> None:
         """A picture was captured; picture.capture_us is on its peer's clock."""
@@ -97,22 +102,32 @@ class Recorder:
     def sent(self, data: bytes, fate: Delivered | Lost, *, now_us: int) -> PacketRecord:
         """A datagram was offered to the link."""
         what = self._wire.describe(data)
-        self.payload_bytes[what.kind] += what.payload_bytes
+        kind = self._kind(what)
+        self.payload_bytes[kind] += what.payload_bytes
         packet = PacketRecord(
             direction=self.direction,
             sent_us=now_us,
             size_bytes=wire_bytes(data),
-            kind=what.kind,
+            kind=kind,
             sequence=what.sequence,
+            queue_us=fate.queue_us,
         )
         self.packets.append(packet)
         if isinstance(fate, Delivered):
-            packet.arrival_us, packet.queue_us = fate.arrival_us, fate.queue_us
+            packet.arrival_us = fate.arrival_us
         else:
             packet.fate = fate.reason
-        if what.kind in (PacketKind.MEDIA, PacketKind.RTX):
+        if kind in FRAME_KINDS:
             self._count(packet, self._by_timestamp.get(what.timestamp))
         return packet
+
+    def feedback(self, message: RtcpMessage) -> None:
+        """An RTCP message about this direction came to its sender."""
+        self.decisions.feedback(message)
+        if isinstance(message, Nack):
+            self._asked.update(message.lost)
+        elif isinstance(message, ReceiverEstimatedMaximumBitrate):
+            self.estimate_bps = message.bitrate_bps
 
     def asked(self, data: bytes, *, now_us: int) -> None:
         """The receiving peer sends an RTCP packet about this direction."""
@@ -168,12 +183,21 @@ class Recorder:
             self.recoveries_us.append(now_us - self._lost[1])
             self._lost = None
 
+    def _kind(self, what: Description) -> PacketKind:
+        """A repeated packet that was not asked for since it was repeated last is padding."""
+        if what.kind is not PacketKind.RTX:
+            return what.kind
+        if not what.payload_bytes or what.sequence not in self._asked:
+            return PacketKind.PADDING
+        self._asked.remove(what.sequence)
+        return PacketKind.RTX
+
     def _count(self, packet: PacketRecord, frame: FrameRecord | None) -> None:
         if frame is None:
             return
         packet.frame_index = frame.index
         assert packet.sequence is not None
-        if packet.kind is PacketKind.RTX:
+        if packet.kind is not PacketKind.MEDIA:
             if packet.arrival_us is not None:
                 earlier_us = self._repeated_us.get(packet.sequence, packet.arrival_us)
                 self._repeated_us[packet.sequence] = min(earlier_us, packet.arrival_us)

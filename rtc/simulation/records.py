@@ -12,6 +12,8 @@ class PacketKind(StrEnum):
 
     MEDIA = "media"
     RTX = "rtx"
+    PADDING = "padding"
+    """A packet sent again that nobody missed, to fill a probe."""
     FEC = "fec"
     AUDIO = "audio"
     RTCP = "rtcp"
@@ -60,7 +62,7 @@ class PacketRecord:
     """One datagram offered to a link; size_bytes is on the wire.
 
     sequence is the media packet's, for RTX that of the packet it repeats. fate is "" for one that
-    arrives.
+    arrives; queue_us is how long it waited where it was served.
     """
 
     direction: str
@@ -83,3 +85,16 @@ class EventLog:
     def add(self, time_us: int, peer: str, event: str, **details: Any) -> None:
         """Note that a peer (or a link, "a->b") decided something."""
         self.events.append({"time_us": time_us, "peer": peer, "event": event, **details})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """How a direction stands at a time: what a packet would wait now, and the rates in force.
+
+    target_bps is the encoder's, estimate_bps what the path is thought to carry.
+    """
+
+    time_us: int
+    queue_us: int
+    target_bps: int
+    estimate_bps: int | None

@@ -64,14 +64,22 @@ class LinkScenario:
     loss: Steps[float]
     burst: float
     settings: LinkSettings
+    cross_flows: Steps[int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """peers are "a" and "b", links "ab" and "ba". values is what was set, for reports."""
+    """peers are "a" and "b", links "ab" and "ba". values is what was set, for reports.
+
+    calls have the same peers and links; those beside the first begin at calls_start_us. compares
+    tells whether the screen is compared with what was due.
+    """
 
     duration_us: int
     seed: int
+    calls: int
+    calls_start_us: int
+    compares: bool
     peers: Mapping[str, PeerScenario]
     links: Mapping[str, LinkScenario]
     values: Mapping[str, Any]
@@ -109,9 +117,16 @@ def scenario(values: Table, *, read_text: ReadText, default_bps: DefaultRate) ->
     """
     _check_names(values)
     run = {name: _read(key, name, values.get(name)) for name, key in RUN_KEYS.items()}
+    if run["calls"] > 1 and run["calls_start_s"] >= run["seconds"]:
+        raise LocalError(
+            f"calls_start_s {run['calls_start_s']} is not below seconds {run['seconds']}"
+        )
     return Scenario(
         duration_us=int(run["seconds"] * 1_000_000),
         seed=run["seed"],
+        calls=run["calls"],
+        calls_start_us=int(run["calls_start_s"] * 1_000_000),
+        compares=run["psnr"],
         peers={name: _peer(values, name, default_bps) for name in PEERS},
         links={name: _link(values, name, read_text) for name in DIRECTIONS},
         values=values,
@@ -176,7 +191,14 @@ def _link(values: Table, direction: str, read_text: ReadText) -> LinkScenario:
             queue_us=None if v["queue_bytes"] is not None else _us(v["queue_ms"]),
             queue_bytes=v["queue_bytes"],
         ),
+        cross_flows=v["cross"].map(lambda flows: _flows(flows, name=f"{direction}: cross")),
     )
+
+
+def _flows(value: Fraction, *, name: str) -> int:
+    if value.denominator != 1:
+        raise LocalError(f"{name} {value} is not a whole number")
+    return int(value)
 
 
 def _us(milliseconds: Fraction) -> int:

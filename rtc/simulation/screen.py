@@ -45,7 +45,9 @@ class _Captured:
 class Screen:
     """One direction's viewer. Times are virtual; indices count the captured pictures."""
 
-    def __init__(self, *, frame_us: int, on_pair: PairSink | None = None) -> None:
+    def __init__(
+        self, *, frame_us: int, on_pair: PairSink | None = None, compares: bool = True
+    ) -> None:
         self.freezes = FreezeDetector()
         self.latencies_us = array("q")
         self.scores_db: dict[int, float] = {}
@@ -54,14 +56,16 @@ class Screen:
         """The index of what was on the screen then."""
         self._half_frame_us = frame_us // 2
         self._on_pair = on_pair
+        self._compares = compares
         self._delays_us: deque[int] = deque(maxlen=DELAY_WINDOW)
         self._captured: deque[_Captured] = deque()
         self._shown: deque[_Shown] = deque()
 
     def captured(self, picture: Picture, *, index: int, now_us: int) -> None:
         """Note what the camera saw; indices grow by one."""
-        self._captured.append(_Captured(now_us, index, picture))
-        self._compare(now_us)
+        if self._compares:
+            self._captured.append(_Captured(now_us, index, picture))
+            self._compare(now_us)
 
     def shown(self, picture: Picture, *, index: int, capture_us: int, now_us: int) -> bool:
         """Note what the screen shows from now on; tells whether a freeze ended."""
@@ -69,7 +73,8 @@ class Screen:
         latency_us = now_us - capture_us
         self.latencies_us.append(latency_us)
         self._delays_us.append(min(latency_us, MAX_DELAY_US))
-        self._shown.append(_Shown(now_us, index, picture))
+        if self._compares:
+            self._shown.append(_Shown(now_us, index, picture))
         return self.freezes.shown(now_us)
 
     def finish(self, now_us: int) -> None:

@@ -68,9 +68,10 @@ class StockSender:
     def __init__(self, settings: StockSettings, *, rng: random.Random, now_us: int) -> None:
         self.counters = OutboundCounters(targetBitrate=DEFAULT_BPS)
         self.rtt_us: int | None = None
+        self.estimate_bps: int | None = None
         self._settings = settings
         self._rng = rng
-        self._target_bps = DEFAULT_BPS
+        self.target_bps = DEFAULT_BPS
         self._encoder = settings.open_encoder()
         self._pending: Picture | None = None
         self._job: EncodeJob | None = None
@@ -104,8 +105,8 @@ class StockSender:
         elif isinstance(message, FullIntraRequest):
             self._key_wanted |= any(media_ssrc == ssrc for media_ssrc, _ in message.requests)
         elif isinstance(message, ReceiverEstimatedMaximumBitrate) and ssrc in message.ssrcs:
-            self._target_bps = max(MIN_BPS, min(message.bitrate_bps, MAX_BPS))
-            self.counters.targetBitrate = self._target_bps
+            self.target_bps = max(MIN_BPS, min(message.bitrate_bps, MAX_BPS))
+            self.counters.targetBitrate = self.target_bps
 
     def drain(self, *, now_us: int) -> SenderOutput:
         """See SendingEnd."""
@@ -160,7 +161,7 @@ class StockSender:
             frame_id=self._frame_id,
             key=self._key_wanted,
             ltr=False,
-            target_bps=self._target_bps,
+            target_bps=self.target_bps,
             preset="default",
             content=Content.CAMERA,
             now_us=now_us,

@@ -1,8 +1,9 @@
 """The figures of a finished run, as summary.json has them; the README says what they count.
 
-Both directions alone count their own link. kbps is of encoded frames; utilisation of everything on
-the wire, reports and retransmissions included, against what the link could have carried. psnr_y_shown
-is the mean over the captured pictures of the screen's likeness when each was due (see screen).
+Directions count what is their own, links everything that they carry. kbps is of encoded frames;
+utilisation of everything on the wire, reports and retransmissions included, against what the link
+could have carried. psnr_y_shown is the mean over the captured pictures of the screen's likeness when
+each was due (see screen).
 """
 
 from __future__ import annotations
@@ -10,20 +11,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from .call import Direction
 from .percentile import percentile
 from .records import FrameRecord, PacketKind
-from .run import Direction, Run
+from .run import Run
+from .shares import link_figures, queue_loss_ratio, utilisation, utilisation_of_need
 
 Figures = dict[str, Any]
 
 
 def direction_figures(direction: Direction, *, duration_us: int) -> Figures:
     """One direction's figures; vmaf_shown is None, for whoever scores the pairs to fill in."""
-    recorder, link = direction.recorder, direction.link
-    frames, screen = recorder.frames, recorder.screen
+    recorder = direction.recorder
+    frames, screen, packets = recorder.frames, recorder.screen, recorder.packets
     sent = [frame for frame in frames if frame.bytes is not None]
     standing_us = screen.freezes.standing_us(duration_us)
-    capacity_bytes = link.capacity_bytes(0, duration_us)
     scores = screen.scores_db.values()
     return {
         "freeze_count": screen.freezes.count + (standing_us > 0),
@@ -31,15 +33,20 @@ def direction_figures(direction: Direction, *, duration_us: int) -> Figures:
         "recovery_ms": _spread_ms(recorder.recoveries_us, 50, 95, 100),
         "e2e_ms": _spread_ms(screen.latencies_us, 50, 95),
         "av_offset_ms": _spread_ms(recorder.av_offsets_us, 50, 95),
-        "queue_delay_ms": _spread_ms(link.counters.queue_delays_us, 50, 95),
-        "utilisation": round(link.served_bytes(duration_us) / capacity_bytes, 4)
-        if capacity_bytes
-        else None,
-        "kbps": round(sum(frame.bytes or 0 for frame in sent) * 8e3 / duration_us, 1),
+        "queue_delay_ms": _spread_ms(
+            (p.queue_us for p in packets if p.queue_us is not None), 50, 95
+        ),
+        "queue_loss_ratio": queue_loss_ratio(packets),
+        "utilisation": utilisation(direction, duration_us=duration_us),
+        "utilisation_of_need": utilisation_of_need(direction, duration_us=duration_us),
+        "kbps": round(
+            sum(frame.bytes or 0 for frame in sent) * 8e3 / (duration_us - direction.start_us), 1
+        ),
         "frames": _frame_counts(frames, sent),
         "key_frames": sum(frame.key for frame in sent),
         "ltrp_frames": sum(frame.ltrp for frame in sent),
         "retransmitted_bytes": recorder.payload_bytes[PacketKind.RTX],
+        "padding_bytes": recorder.payload_bytes[PacketKind.PADDING],
         "fec_bytes": recorder.payload_bytes[PacketKind.FEC],
         "fec_recovered": recorder.fec_recovered,
         "psnr_y_shown": round(sum(scores) / len(scores), 3) if scores else None,
@@ -49,7 +56,7 @@ def direction_figures(direction: Direction, *, duration_us: int) -> Figures:
 
 
 def run_figures(run: Run, *, wall_s: float) -> Figures:
-    """The whole summary: both directions, and how long it took."""
+    """The whole summary: every direction, both links, and how long it took."""
     duration_us = run.scenario.duration_us
     directions = {
         name: direction_figures(direction, duration_us=duration_us)
@@ -57,6 +64,7 @@ def run_figures(run: Run, *, wall_s: float) -> Figures:
     }
     return {
         "directions": directions,
+        "links": {name: link_figures(run, name) for name in run.cross},
         "virtual_s": duration_us / 1e6,
         "wall_s": round(wall_s, 3),
     }

@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.table import Table
 
 from ...codecs.errors import LocalError
-from ...rtc.simulation.run import Direction, Run, simulate
+from ...rtc.simulation.call import Direction
+from ...rtc.simulation.run import Run, simulate
 from ...rtc.simulation.scenario import scenario
 from ...rtc.simulation.summary import direction_figures as simulated_figures
 from ..simulate.pictures import Sources

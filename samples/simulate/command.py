@@ -116,8 +116,8 @@ def _table(path: Path | None, args: argparse.Namespace) -> Table:
 def _key_help() -> str:
     """Every key; importing the simulator for it would slow each run of the command down."""
     return (
-        "keys: seconds seed; of peers: source size fps stack codec preset content target_kbps\n"
+        "keys: seconds seed calls calls_start_s psnr; of peers: source size fps stack codec preset content target_kbps\n"
         "descriptor device clock_ppm wall_error_ms audio_kbps; of links: rate trace delay_ms\n"
-        "jitter_ms reorder reorder_ms loss burst queue_ms queue_bytes. A key holds for both peers\n"
+        "jitter_ms reorder reorder_ms loss burst queue_ms queue_bytes cross. A key holds for both peers\n"
         "or directions; a.KEY, b.KEY, ab.KEY and ba.KEY for one. A wrong value says what is legal."
     )

@@ -12,8 +12,10 @@ from typing import Any
 from ...codecs.errors import LocalError
 from ...codecs.ivf import IvfWriter
 from ...codecs.types import Codec
+from ...rtc.simulation.call import Direction
+from ...rtc.simulation.rates import RateRow, rate_rows
 from ...rtc.simulation.records import FrameRecord, PacketRecord
-from ...rtc.simulation.run import Direction, Run
+from ...rtc.simulation.run import Run
 from ..json_file import write_json
 
 
@@ -35,6 +37,7 @@ def write_run(run: Run, summary: dict[str, Any], folder: Path) -> None:
             file.writelines(json.dumps(event) + "\n" for event in events)
         _write_csv(folder / "frames.csv", FrameRecord, (d.recorder.frames for d in directions))
         _write_csv(folder / "packets.csv", PacketRecord, (d.recorder.packets for d in directions))
+        _write_csv(folder / "rates.csv", RateRow, (rate_rows(run, d) for d in directions))
         for direction in directions:
             _write_bitstreams(direction, folder)
     except OSError as error:

@@ -4,7 +4,7 @@ const CHART_HEIGHT_PX = 190;
 
 const CHARTS = [
   { title: "Rate", unit: "kbps on the wire", from: "rates", step: true, low: 0, lines: [
-    ["capacity", "capacity", "--capacity"], ["sent", "sent", "--one"], ["arrived", "arrived", "--three"], ["target", "video target", "--two"]] },
+    ["capacity", "capacity", "--capacity"], ["sent", "sent", "--one"], ["arrived", "arrived", "--three"], ["target", "video target", "--two"], ["estimate", "estimate", "--quiet"]] },
   { title: "Queue delay", unit: "ms, each packet", from: "queue", low: 0, lines: [["ms", "queue", "--one"]] },
   { title: "VBV delay", unit: "ms, after each frame", from: "frames", low: 0, lines: [["vbv", "VBV", "--one"]] },
   { title: "Quantizer", unit: "0 fine, 63 coarse; dots: key frames", from: "frames", low: 0, high: 63, lines: [["quantizer", "quantizer", "--one"]], dots: "key" },

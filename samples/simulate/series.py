@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...rtc.simulation.call import Direction
 from ...rtc.simulation.records import PacketKind
-from ...rtc.simulation.run import Direction, Run
+from ...rtc.simulation.run import Run
 
 US_PER_S = 1_000_000
 # Ours: the interval that rates are counted over, and how many of them a chart can show.
@@ -28,7 +29,7 @@ def direction_series(run: Run, direction: Direction) -> dict[str, Any]:
 
 
 def _rates(run: Run, direction: Direction) -> Columns:
-    """kbps on the wire in each interval: capacity, what was offered, what arrived; and the target."""
+    """kbps in each interval: capacity, what was offered, what arrived; the target, the estimate."""
     end_us = run.scenario.duration_us
     step_us = max(RATE_INTERVAL_US, end_us // MAX_INTERVALS)
     count = -(-end_us // step_us)
@@ -42,6 +43,10 @@ def _rates(run: Run, direction: Direction) -> Columns:
     for frame in direction.recorder.frames:
         if frame.encode_us is not None and frame.target_bps is not None:
             targets[frame.encode_us // step_us] = frame.target_bps / 1000
+    estimates: list[Any] = [None] * count
+    for sample in direction.samples:
+        if sample.estimate_bps is not None:
+            estimates[sample.time_us // step_us] = round(sample.estimate_bps / 1000, 1)
     capacity = [
         direction.link.capacity_bytes(i * step_us, (i + 1) * step_us) * kbps for i in range(count)
     ]
@@ -51,6 +56,7 @@ def _rates(run: Run, direction: Direction) -> Columns:
         "sent": [round(value * kbps, 1) for value in sent[:count]],
         "arrived": [round(value * kbps, 1) for value in arrived[:count]],
         "target": targets[:count],
+        "estimate": estimates,
     }
 
 

@@ -22,9 +22,13 @@ ROWS: Mapping[str, Callable[[Figures], str]] = {
     "VMAF shown": lambda f: number(f["vmaf_shown"]),
     "video, kbps": lambda f: number(f["kbps"]),
     "utilisation": lambda f: number(f["utilisation"]),
+    "utilisation of need": lambda f: number(f["utilisation_of_need"]),
+    "lost to the queue": lambda f: number(f["queue_loss_ratio"]),
     "captured / sent / received / shown": lambda f: " / ".join(map(str, f["frames"].values())),
     "key frames / LTRPs": lambda f: f"{f['key_frames']} / {f['ltrp_frames']}",
-    "bytes sent again / FEC": lambda f: f"{f['retransmitted_bytes']} / {f['fec_bytes']}",
+    "bytes sent again / padding / FEC": lambda f: " / ".join(
+        str(f[name]) for name in ("retransmitted_bytes", "padding_bytes", "fec_bytes")
+    ),
     "FEC recovered": lambda f: str(f["fec_recovered"]),
     "codec switches": lambda f: str(f["codec_switches"]),
 }

@@ -13,7 +13,7 @@ from ...codecs.errors import RemoteError
 from ...codecs.pictures import scale_picture
 from ...codecs.types import Codec, Picture, VideoDecoder
 from ...codecs.vmaf import MIN_SIDE_PX, vmaf
-from ...rtc.simulation.run import Direction
+from ...rtc.simulation.call import Direction
 from ...rtc.simulation.scenario import PeerScenario
 
 

@@ -8,7 +8,11 @@ from codecpilot.rtc.encode_loop import Skipped
 from codecpilot.rtc.encoder_session import EncodeJob
 from codecpilot.rtc.messages import ReceivedFrame
 from codecpilot.rtc.rtp.packet import RtpPacket, wrap_rtx
-from codecpilot.rtc.rtp.rtcp import PictureLossIndication, ReceiverEstimatedMaximumBitrate
+from codecpilot.rtc.rtp.rtcp import (
+    Nack,
+    PictureLossIndication,
+    ReceiverEstimatedMaximumBitrate,
+)
 from codecpilot.rtc.simulation.link import Delivered, LossReason, Lost
 from codecpilot.rtc.simulation.recorder import Recorder
 from codecpilot.rtc.simulation.records import EventLog, PacketKind
@@ -212,6 +216,7 @@ def test_fec_recovered_what_was_lost_and_not_repeated_in_time():
         made.sent(packet.serialize(), Lost(LossReason.LOSS), now_us=0)
     made.sent(packets[3].serialize(), ARRIVES, now_us=0)
     made.sent(media(0, 9, payload_type=FEC_PAYLOAD_TYPE).serialize(), ARRIVES, now_us=0)
+    made.feedback(Nack(sender_ssrc=1, media_ssrc=2, lost=(0, 1)))
     for packet, arrival_us in ((packets[0], 80_000), (packets[1], 120_000)):
         again = wrap_rtx(packet, payload_type=AV1.rtx_payload_type, ssrc=2, sequence_number=7)
         made.sent(again.serialize(), Delivered(arrival_us, 0), now_us=10_000)
@@ -221,6 +226,23 @@ def test_fec_recovered_what_was_lost_and_not_repeated_in_time():
     assert made.payload_bytes[PacketKind.FEC] == 100
     assert made.payload_bytes[PacketKind.RTX] == 204
     assert [p.sequence for p in made.packets if p.kind is PacketKind.RTX] == [0, 1]
+
+
+def test_what_nobody_asked_for_is_padding():
+    made = recorder()
+    encode(made, 0)
+    packet = media(0, 5)
+    made.sent(packet.serialize(), ARRIVES, now_us=0)
+    again = wrap_rtx(packet, payload_type=AV1.rtx_payload_type, ssrc=2, sequence_number=7)
+    made.sent(again.serialize(), ARRIVES, now_us=10_000)
+    made.feedback(Nack(sender_ssrc=1, media_ssrc=2, lost=(5,)))
+    made.sent(again.serialize(), ARRIVES, now_us=20_000)
+    made.sent(again.serialize(), ARRIVES, now_us=30_000)
+    kinds = [PacketKind.MEDIA, PacketKind.PADDING, PacketKind.RTX, PacketKind.PADDING]
+    assert [p.kind for p in made.packets] == kinds
+    assert made.payload_bytes[PacketKind.RTX] == 102
+    assert made.payload_bytes[PacketKind.PADDING] == 204
+    assert made.frames[0].packets == 1
 
 
 def test_the_screen_is_told_capture_times_of_the_run():

@@ -10,6 +10,7 @@ import pytest
 
 from codecpilot.codecs.types import Codec, Picture
 from codecpilot.rtc.simulation.device import Cost
+from codecpilot.rtc.simulation.rates import rate_rows
 from codecpilot.rtc.simulation.records import PacketKind
 from codecpilot.rtc.simulation.run import Run, simulate
 from codecpilot.rtc.simulation.scenario import scenario
@@ -60,7 +61,7 @@ def run(seconds: float = 3, **values: object) -> Run:
 def test_a_clean_run_adds_up():
     made = run()
     summary = run_figures(made, wall_s=1.0)
-    assert list(summary) == ["directions", "virtual_s", "wall_s"]
+    assert list(summary) == ["directions", "links", "virtual_s", "wall_s"]
     assert list(summary["directions"]) == ["a->b", "b->a"]
     for figures in summary["directions"].values():
         frames = figures["frames"]
@@ -73,6 +74,13 @@ def test_a_clean_run_adds_up():
         assert figures["recovery_ms"] == {"p50": None, "p95": None, "max": None}
         assert 0.05 <= figures["utilisation"] <= 0.4
         assert figures["retransmitted_bytes"] == figures["fec_bytes"] == 0
+        assert figures["padding_bytes"] == figures["queue_loss_ratio"] == 0
+        # The encoder of these tests fills seven tenths of its target.
+        assert 0.6 <= figures["utilisation_of_need"] <= 0.8
+    for name, link in summary["links"].items():
+        (figures,) = [f for d, f in summary["directions"].items() if d[0] == name[0]]
+        assert link["utilisation"] == figures["utilisation"]
+        assert link["cross_kbps"] is link["cross_share"] is link["fairness"] is None
 
 
 def test_the_figures_are_those_that_summary_json_promises():
@@ -84,12 +92,15 @@ def test_the_figures_are_those_that_summary_json_promises():
         "e2e_ms",
         "av_offset_ms",
         "queue_delay_ms",
+        "queue_loss_ratio",
         "utilisation",
+        "utilisation_of_need",
         "kbps",
         "frames",
         "key_frames",
         "ltrp_frames",
         "retransmitted_bytes",
+        "padding_bytes",
         "fec_bytes",
         "fec_recovered",
         "psnr_y_shown",
@@ -202,3 +213,83 @@ def test_what_the_encoder_does_leaves_the_links_losses_as_they_are():
         fates.append([p.fate for p in packets])
     assert fates[0] == fates[1]
     assert "loss" in fates[0]
+
+
+def test_calls_share_both_links_and_differ_in_all_that_identifies_them():
+    made = run(20, rate=900, calls=2, calls_start_s=2)
+    assert list(made.directions) == ["a->b", "b->a", "a2->b2", "b2->a2"]
+    summary = run_figures(made, wall_s=1.0)
+    first, second = (summary["directions"][name] for name in ("a->b", "a2->b2"))
+    assert first["frames"]["captured"] == 601
+    assert second["frames"]["captured"] == 541
+    assert first["kbps"] == pytest.approx(second["kbps"], rel=0.1)
+    link = summary["links"]["ab"]
+    assert link["utilisation"] == pytest.approx(
+        first["utilisation"] + second["utilisation"], abs=0.001
+    )
+    assert 0.99 <= link["fairness"] <= 1
+    assert made.directions["a2->b2"].start_us == 2_000_000
+    starts = [made.directions[name].recorder.packets[0] for name in ("a->b", "a2->b2")]
+    assert starts[0].sequence != starts[1].sequence
+    assert starts[1].sent_us >= 2_000_000
+    assert {e["peer"] for e in made.events.events if e["event"] == "key"} == {"a", "b", "a2", "b2"}
+
+
+def test_the_first_call_is_the_same_until_another_one_begins():
+    alone, shared = run(4), run(4, calls=3, calls_start_s=2)
+    before = [
+        [p for p in made.directions["a->b"].recorder.packets if p.sent_us < 2_000_000]
+        for made in (alone, shared)
+    ]
+    assert before[0] == before[1]
+    assert len(before[0]) >= 60
+
+
+def test_a_flow_of_others_takes_its_share_of_one_link():
+    made = run(20, rate=600, ab__cross="0:0,5:1,15:0")
+    summary = run_figures(made, wall_s=1.0)
+    ab, ba = summary["links"]["ab"], summary["links"]["ba"]
+    assert ba["cross_kbps"] is None
+    # The call sends 300 kbps whatever happens.
+    assert 150 <= ab["cross_kbps"] <= 450
+    assert 0.3 <= ab["cross_share"] <= 0.7
+    rows = {d: rate_rows(made, made.directions[d]) for d in made.directions}
+    cross = [row.cross_kbps for row in rows["a->b"]]
+    assert sum(cross[:50]) == sum(cross[150:]) == 0
+    assert sum(cross[50:150]) / 100 == pytest.approx(ab["cross_kbps"], rel=0.01)
+    assert all(row.cross_kbps == 0 for row in rows["b->a"])
+
+
+def test_rates_over_time_add_up_to_the_packets():
+    made = run(3, rate="0:1000,1:160", ab__queue_ms=50)
+    direction = made.directions["a->b"]
+    rows, packets = rate_rows(made, direction), direction.recorder.packets
+    assert [row.time_us for row in rows] == list(range(0, 3_000_000, 100_000))
+    assert sum(r.sent_kbps for r in rows) * 100 / 8 == pytest.approx(
+        sum(p.size_bytes for p in packets)
+    )
+    arrived = sum(p.size_bytes for p in packets if p.arrival_us and p.arrival_us < 3_000_000)
+    assert sum(r.arrived_kbps for r in rows) * 100 / 8 == pytest.approx(arrived)
+    assert sum(r.queue_lost for r in rows) == sum(p.fate == "queue" for p in packets) > 0
+    assert [r.capacity_kbps for r in rows] == [1000] * 10 + [160] * 20
+    assert {r.target_kbps for r in rows} == {300}
+    assert max(r.queue_ms for r in rows[:10]) <= 20
+    # A packet of 1200 bytes takes 60 ms at that rate, and one more waits for less than 50.
+    assert 20 <= max(r.queue_ms for r in rows[10:]) <= 100
+
+
+def test_what_lies_above_the_links_rate_is_no_need():
+    summary = run_figures(run(10, rate=200), wall_s=1.0)["directions"]["a->b"]
+    assert 0.95 <= summary["utilisation"] <= 1
+    assert 0.9 <= summary["utilisation_of_need"] <= 1
+    assert 0.2 <= summary["queue_loss_ratio"] <= 0.6
+
+
+def test_a_run_without_comparison_is_the_same_call():
+    compared, not_compared = run(2), run(2, psnr=False)
+    assert compared.directions["a->b"].recorder.packets == (
+        not_compared.directions["a->b"].recorder.packets
+    )
+    figures = run_figures(not_compared, wall_s=1.0)["directions"]["a->b"]
+    assert figures["psnr_y_shown"] is None
+    assert figures["frames"]["shown"] >= 55

@@ -95,7 +95,7 @@ def test_two_processes_write_the_same_bytes(tmp_path: Path) -> None:
         )
     one, two = digests(tmp_path / "one"), digests(tmp_path / "two")
     assert one == two
-    assert {"a-to-b.ivf", "b-to-a.ivf", "events.jsonl", "summary.json"} <= one.keys()
+    assert {"a-to-b.ivf", "b-to-a.ivf", "events.jsonl", "rates.csv", "summary.json"} <= one.keys()
 
 
 def test_a_scenario_file_and_what_stands_above_it(tmp_path: Path) -> None:
