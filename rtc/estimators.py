@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from ..ratecontrol.bandwidth.gcc import GccEstimator
 from ..ratecontrol.bandwidth.messages import BandwidthEstimator
 
 # libwebrtc kDefaultStartBitrateBps (bitrate_constraints.h).
@@ -29,4 +30,6 @@ class CongestionControl(StrEnum):
 
 def open_estimator(name: CongestionControl, *, start_bps: int) -> BandwidthEstimator | None:
     """A new path's estimator; None where no transport-wide feedback is used."""
-    return None
+    if not name.uses_transport_feedback:
+        return None
+    return GccEstimator(start_bps=start_bps)
