@@ -1,4 +1,4 @@
-"""RTP packets to what the receiver core works with: payload types, retransmissions, extensions, unwrapped numbers."""
+"""RTP packets to what the receiver core works with: payload types, retransmissions, unwrapped numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .messages import NegotiatedCodec, ReceivedFrame
 from .playout.packet_buffer import MediaPacket
 from .rtp.av1_payload import assemble_av1, is_av1_key_start
 from .rtp.dependency_descriptor import DependencyDescriptorReader
-from .rtp.extensions import ExtensionMap, us_from_ntp
+from .rtp.extensions import HeaderExtensions, us_from_ntp
 from .rtp.h264_payload import assemble_h264, is_h264_key, is_h264_sequence_start
 from .rtp.packet import RtpPacket, unwrap_rtx
 from .rtp.unwrap import Unwrapper
@@ -27,10 +27,9 @@ class Padding:
 class PacketReader:
     """Reads one source's packets. Keeps the unwrappers and the dependency descriptor's structure."""
 
-    def __init__(self, *, codecs: Sequence[NegotiatedCodec], extensions: ExtensionMap) -> None:
+    def __init__(self, *, codecs: Sequence[NegotiatedCodec]) -> None:
         self._codecs = {c.payload_type: c for c in codecs}
         self._rtx = {c.rtx_payload_type: c.payload_type for c in codecs if c.rtx_payload_type}
-        self._extensions = extensions
         self._sequences = Unwrapper(16)
         self._timestamps = Unwrapper(32)
         self._frame_numbers = Unwrapper(16)
@@ -55,13 +54,14 @@ class PacketReader:
         """The codec that a packet belongs to."""
         return self._codecs[packet.payload_type]
 
-    def read(self, packet: RtpPacket, *, recovered: bool, now_us: int) -> MediaPacket | Padding:
-        """What a packet holds. Raises RemoteError for an extension that cannot be read."""
+    def read(
+        self, packet: RtpPacket, *, values: HeaderExtensions, recovered: bool, now_us: int
+    ) -> MediaPacket | Padding:
+        """What a packet holds; values are its header extensions."""
         sequence = self._sequences.unwrap(packet.sequence_number)
         if not packet.payload:
             return Padding(sequence=sequence)
         codec = self._codecs[packet.payload_type].codec
-        values = self._extensions.unpack(packet)
         capture, descriptor = values.abs_capture_time, values.dependency_descriptor
         return MediaPacket(
             sequence=sequence,

@@ -11,30 +11,19 @@ from dataclasses import dataclass
 
 from ..codecs.errors import RemoteError
 from ..codecs.types import Picture
-from .key_requests import KeyRequests
 from .messages import VIDEO_CLOCK_HZ, DecodedFrame, NegotiatedCodec, ReceivedFrame
 from .packet_reader import PacketReader, Padding
 from .playout.dependencies import DecodeOrder
 from .playout.freezes import FreezeDetector
 from .playout.packet_buffer import MediaPacket, PacketBuffer
 from .playout.undescribed import UndescribedFrames
-from .reception import Reception
-from .resilience.nack import DEFAULT_RTT_US, NackTracker
+from .receive_path import ReceivePath
+from .receiver_feedback import ReceiverFeedback
 from .rtp.dependency_descriptor import MissingStructure
-from .rtp.extensions import ExtensionMap, us_from_ntp
+from .rtp.extensions import ExtensionMap, HeaderExtensions, us_from_ntp
 from .rtp.packet import RtpPacket, parse_rtp
-from .rtp.rtcp import (
-    Nack,
-    PictureLossIndication,
-    ReceiverReport,
-    RtcpMessage,
-    SenderReport,
-    serialize_rtcp,
-)
+from .rtp.rtcp import RtcpMessage, SenderReport, serialize_rtcp
 from .stats import InboundCounters
-
-# RFC 3550 6.2 asks for about 5 s at these rates; libwebrtc's video interval is 1 s, halved to one and a half at random.
-REPORT_INTERVAL_US = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,19 +43,27 @@ class ReceiverSettings:
 class ReceiverCore:
     """Reorders, assembles and releases frames in decodable order; asks for what is missing."""
 
-    _reception: Reception | None
     _is_abandoned: bool
     _undescribed: UndescribedFrames
 
-    def __init__(self, *, settings: ReceiverSettings, rng: random.Random, now_us: int) -> None:
+    def __init__(
+        self,
+        *,
+        settings: ReceiverSettings,
+        rng: random.Random,
+        now_us: int,
+        path: ReceivePath | None = None,
+    ) -> None:
+        """path is shared by a transport's streams that agreed on transport-wide feedback."""
         self.settings = settings
         self.counters = InboundCounters()
         self.freezes = FreezeDetector()
-        self._rng = rng
+        self._path = path
         self.codec = settings.codecs[0]
         """The codec that came last."""
-        self._rtt_us = DEFAULT_RTT_US
-        self._next_report_us = self._report_time(now_us)
+        self._feedback = ReceiverFeedback(
+            ssrc=settings.ssrc, counters=self.counters, rng=rng, now_us=now_us
+        )
         self._sender_report: SenderReport | None = None
         self._decoding: ReceivedFrame | None = None
         self._is_told = settings.remote_ssrc is not None
@@ -79,7 +76,7 @@ class ReceiverCore:
 
     def set_rtt(self, rtt_us: int) -> None:
         """Tell the path's round-trip time, which a receiver alone cannot measure."""
-        self._rtt_us = rtt_us
+        self._feedback.rtt_us = rtt_us
 
     def set_source(self, ssrc: int) -> None:
         """Follow signalling to a source; what another one sent so far is forgotten."""
@@ -92,7 +89,9 @@ class ReceiverCore:
         try:
             packet = parse_rtp(data)
             self.counters.headerBytesReceived += len(data) - len(packet.payload)
-            self._take(packet, now_us=now_us)
+            values = self.settings.extensions.unpack(packet)
+            self._tell_path(packet, values, size_bytes=len(data), now_us=now_us)
+            self._take(packet, values, now_us=now_us)
         except RemoteError:
             self.counters.malformedRtp += 1
 
@@ -100,8 +99,7 @@ class ReceiverCore:
         """Take one RTCP message that concerns the source."""
         if isinstance(message, SenderReport) and message.ssrc == self._remote_ssrc:
             self._sender_report = message
-            if self._reception is not None:
-                self._reception.sender_report(ntp_timestamp=message.ntp_timestamp, now_us=now_us)
+            self._feedback.handle_sender_report(message, now_us=now_us)
 
     def poll_decode(self) -> ReceivedFrame | None:
         """The next frame for the decoder; None while one is there already.
@@ -165,33 +163,20 @@ class ReceiverCore:
         counters.totalFreezesDurationUs = self.freezes.total_us
 
     def poll_rtcp(self, *, now_us: int) -> list[bytes]:
-        """RTCP packets that are due."""
-        if self._remote_ssrc is None or self._reception is None:
-            return []
-        messages: list[RtcpMessage] = []
-        if now_us >= self._next_report_us:
-            self._next_report_us = self._report_time(now_us)
-            block = self._reception.report(now_us=now_us)
-            messages.append(ReceiverReport(ssrc=self.settings.ssrc, reports=(block,)))
-        if lost := self._nacks.poll(now_us=now_us, rtt_us=self._rtt_us):
-            self.counters.nackCount += 1
-            numbers = tuple(s & 0xFFFF for s in lost)
-            messages.append(
-                Nack(sender_ssrc=self.settings.ssrc, media_ssrc=self._remote_ssrc, lost=numbers)
-            )
-        if self._key_requests.poll(now_us=now_us, rtt_us=self._rtt_us):
-            self.counters.pliCount += 1
-            messages.append(
-                PictureLossIndication(sender_ssrc=self.settings.ssrc, media_ssrc=self._remote_ssrc)
-            )
-        return [serialize_rtcp(messages)] if messages else []
+        """RTCP packets that are due, those of the path included."""
+        messages = self._feedback.poll(now_us=now_us)
+        datagrams = [serialize_rtcp(messages)] if messages else []
+        if self._path is not None:
+            for data in datagrams:
+                self._path.handle_rtcp_sent(len(data), now_us=now_us)
+            datagrams += self._path.poll_rtcp(now_us=now_us)
+        return datagrams
 
     def poll_timeout(self) -> int | None:
         """When something is due if nothing arrives; None before the first packet."""
-        if self._reception is None:
-            return None
-        times = (self._nacks.poll_timeout(), self._key_requests.poll_timeout(rtt_us=self._rtt_us))
-        return min((t for t in times if t is not None), default=self._next_report_us)
+        feedback_us = self._feedback.poll_timeout()
+        path_us = None if self._path is None else self._path.poll_timeout()
+        return min((t for t in (feedback_us, path_us) if t is not None), default=None)
 
     def capture_wall_us(self, rtp_timestamp: int) -> int | None:
         """The sender's wall clock at an unwrapped RTP timestamp, by its last report."""
@@ -204,19 +189,29 @@ class ReceiverCore:
     def _begin(self, ssrc: int | None) -> None:
         """Start on a source; a new SSRC shares nothing with the one before."""
         self._remote_ssrc = ssrc
-        self._reception = None
-        self._reader = PacketReader(
-            codecs=self.settings.codecs, extensions=self.settings.extensions
-        )
+        self._feedback.begin()
+        self._reader = PacketReader(codecs=self.settings.codecs)
         self._buffer = PacketBuffer()
         self._order = DecodeOrder()
-        self._nacks = NackTracker()
-        self._key_requests = KeyRequests()
+        self._nacks = self._feedback.nacks
+        self._key_requests = self._feedback.key_requests
         # The decoder's answer to a frame of another source is awaited, and ignored.
         self._is_abandoned = self._decoding is not None
         self._undescribed = UndescribedFrames()
 
-    def _take(self, packet: RtpPacket, *, now_us: int) -> None:
+    def _tell_path(
+        self, packet: RtpPacket, values: HeaderExtensions, *, size_bytes: int, now_us: int
+    ) -> None:
+        if self._path is not None and values.transport_sequence_number is not None:
+            self._path.handle_packet(
+                values.transport_sequence_number,
+                size_bytes=size_bytes,
+                arrival_us=now_us,
+                ssrc=packet.ssrc,
+                abs_send_time=values.abs_send_time,
+            )
+
+    def _take(self, packet: RtpPacket, values: HeaderExtensions, *, now_us: int) -> None:
         retransmission = self._reader.is_retransmission(packet)
         if retransmission and self._remote_ssrc is not None:
             original = self._reader.original(packet, ssrc=self._remote_ssrc)
@@ -226,10 +221,10 @@ class ReceiverCore:
         if not self._reader.is_media(packet) or not self._accept_source(packet.ssrc):
             self.counters.packetsDiscarded += 1
             return
-        media = self._reader.read(packet, recovered=retransmission, now_us=now_us)
+        media = self._reader.read(packet, values=values, recovered=retransmission, now_us=now_us)
         self._count_packet(packet, retransmission=retransmission)
         if not retransmission:
-            self._measure(media.sequence, packet, now_us=now_us)
+            self._feedback.measure(packet, sequence=media.sequence, now_us=now_us)
         self._nacks.received(media.sequence, now_us=now_us)
         self._insert(media)
         self._note_waiting(now_us)
@@ -243,14 +238,6 @@ class ReceiverCore:
         self.counters.packetsReceived += 1
         self.counters.retransmittedPacketsReceived += retransmission
         self.counters.bytesReceived += len(packet.payload)
-
-    def _measure(self, sequence: int, packet: RtpPacket, *, now_us: int) -> None:
-        if self._reception is None:
-            self._reception = Reception(ssrc=packet.ssrc)
-        reception = self._reception
-        reception.packet(sequence=sequence, timestamp=packet.timestamp, now_us=now_us)
-        self.counters.packetsLost = reception.packets_lost
-        self.counters.jitter = reception.jitter
 
     def _insert(self, media: MediaPacket | Padding) -> None:
         if isinstance(media, Padding):
@@ -292,7 +279,3 @@ class ReceiverCore:
             return
         if len(self._order) or len(self._buffer) or self._nacks.missing:
             self._key_requests.blocked(now_us=now_us)
-
-    def _report_time(self, now_us: int) -> int:
-        # RFC 3550 6.2: the interval varies over half to one and a half times its mean.
-        return now_us + int(REPORT_INTERVAL_US * (0.5 + self._rng.random()))

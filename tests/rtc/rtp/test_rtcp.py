@@ -187,9 +187,9 @@ def test_padding_of_any_length_is_stripped(padding: bytes) -> None:
     content = bytes(8) + bytes(-(8 + len(padding)) % 4) + b"\x55" * 4
     body = content + padding
     body = bytes(-len(body) % 4) + body
-    wire = bytes((0xAF, 205, 0, len(body) // 4)) + body
+    wire = bytes((0xAE, 205, 0, len(body) // 4)) + body
     (message,) = parse_rtcp(wire)
-    assert message == UnknownRtcp(packet_type=205, count=15, body=body[: -len(padding)])
+    assert message == UnknownRtcp(packet_type=205, count=14, body=body[: -len(padding)])
 
 
 def test_good_packets_around_a_bad_body_are_salvaged() -> None:
