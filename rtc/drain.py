@@ -30,10 +30,15 @@ class ReceiverOutput:
 
 
 def drain_sender(core: SenderCore, *, now_us: int) -> SenderOutput:
-    """Everything that a sender has ready."""
+    """Everything that a sender and its path have ready.
+
+    The packets are those of all streams that share the path, so after feedback to the path any of its cores
+    may be drained. They come first: what the passing of time tells the path's estimator reaches the job.
+    """
+    rtp = [packet.serialize() for packet in core.poll_packets(now_us=now_us)]
     return SenderOutput(
         job=core.poll_encode(now_us=now_us),
-        rtp=[packet.serialize() for packet in core.poll_packets(now_us=now_us)],
+        rtp=rtp,
         rtcp=core.poll_rtcp(now_us=now_us),
         wake_us=core.poll_timeout(),
     )

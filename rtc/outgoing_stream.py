@@ -2,36 +2,43 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
-from collections.abc import Iterable
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from ..codecs.types import Codec, EncodedFrame
+from ..ratecontrol.pacer import PacketKind
 from .messages import VIDEO_CLOCK_HZ, NegotiatedCodec
+from .outgoing_packet import DATAGRAM_OVERHEAD_BYTES, OutgoingPacket
 from .rtp.av1_payload import packetize_av1
 from .rtp.dependency_descriptor import MAX_CHAIN_FDIFF, DependencyDescriptorWriter
 from .rtp.extensions import (
     DEPENDENCY_DESCRIPTOR,
+    TRANSPORT_CC,
     AbsCaptureTime,
     ExtensionMap,
     HeaderExtensions,
-    abs_send_time,
     ntp_from_us,
 )
 from .rtp.h264_payload import packetize_h264
 from .rtp.header_extensions import serialize_extensions
 from .rtp.packet import HEADER_BYTES, RTX_HEADER_BYTES, RtpPacket, wrap_rtx
+from .stats import OutboundCounters
 
 # libwebrtc's kVideoMtu: with IP, UDP, SRTP and TURN around it a packet still fits 1280 bytes.
 MAX_PACKET_BYTES = 1200
 # webrtc.md's libwebrtc baseline is 600 packets; ours: two seconds at 5 Mbps.
 HISTORY_PACKETS = 1024
+# ours: probes are filled with the newest packets, which a receiver may still lack.
+PADDING_PACKETS = 8
 
 
 @dataclass(slots=True)
 class _Sent:
     packet: RtpPacket
-    values: HeaderExtensions
+    frame_id: int
+    key: bool
     resent_us: int | None = None
 
 
@@ -48,96 +55,201 @@ class StreamIdentity:
 
 
 class OutgoingStream:
-    """One RTP stream and its RTX stream. Sequence numbers and timestamps continue across codecs."""
+    """One RTP stream and its RTX stream; the PacketSource of its packets.
+
+    Sequence numbers and timestamps continue across codecs. A packet is numbered when it leaves, so a frame
+    that never does leaves no gap.
+    """
 
     def __init__(
-        self, *, identity: StreamIdentity, extensions: ExtensionMap, wall_offset_us: int
+        self,
+        *,
+        identity: StreamIdentity,
+        codecs: Iterable[NegotiatedCodec],
+        extensions: ExtensionMap,
+        wall_offset_us: int,
+        counters: OutboundCounters,
     ) -> None:
         """wall_offset_us is the wall clock (since 1900, as NTP counts) less the now_us clock."""
         self.identity = identity
+        self._rtx_types = {c.payload_type: c.rtx_payload_type for c in codecs}
         self._extensions = extensions
         self._wall_offset_us = wall_offset_us
+        self._counters = counters
         self._sequence = identity.first_sequence
         self._rtx_sequence = identity.first_rtx_sequence
-        self._queue: deque[tuple[RtpPacket, HeaderExtensions]] = deque()
         self._history: OrderedDict[int, _Sent] = OrderedDict()
+        self._paddings = 0
         self._descriptors = DependencyDescriptorWriter()
         self._last_base_id = 0
+        self._last_key_id = 0
+        self._needs_key = False
+        # What the times of sending look like on the wire, to know sizes beforehand.
+        self._stamps = self._pack_stamps(abs_send_time=0, transport_sequence_number=0)
+
+    @property
+    def ssrc(self) -> int:
+        """The media stream's SSRC."""
+        return self.identity.ssrc
+
+    @property
+    def in_feedback(self) -> bool:
+        """Whether its packets carry a transport-wide sequence number."""
+        return TRANSPORT_CC in self._extensions
+
+    @property
+    def needs_key(self) -> bool:
+        """Whether a frame was never sent, so that nothing but a key frame can follow."""
+        return self._needs_key
 
     def timestamp(self, capture_us: int) -> int:
         """The RTP timestamp (90 kHz) of a capture time."""
         elapsed = capture_us * VIDEO_CLOCK_HZ // 1_000_000
         return (self.identity.first_timestamp + elapsed) & 0xFFFFFFFF
 
-    def add_frame(self, frame: EncodedFrame, *, codec: NegotiatedCodec) -> int:
-        """Queue a frame's packets; returns how many they are."""
+    def packets(
+        self, frame: EncodedFrame, *, codec: NegotiatedCodec, now_us: int
+    ) -> list[OutgoingPacket]:
+        """A frame's packets; none when it depends on a frame that was never sent."""
+        if self._needs_key and not frame.key:
+            self._counters.framesExpired += 1
+            return []
+        if frame.key:
+            self._needs_key, self._last_key_id = False, frame.frame_id
         payloads = self._payloads(frame)
         last = len(payloads) - 1
+        timestamp = self.timestamp(frame.capture_us)
+        packets = []
         for i, payload in enumerate(payloads):
+            values = self._values(frame, first=i == 0, last=i == last)
             packet = RtpPacket(
                 payload_type=codec.payload_type,
                 marker=i == last,
-                sequence_number=self._sequence,
-                timestamp=self.timestamp(frame.capture_us),
+                sequence_number=0,
+                timestamp=timestamp,
                 ssrc=self.identity.ssrc,
                 payload=payload,
+                extensions=self._extensions.pack(values),
             )
-            self._sequence = (self._sequence + 1) & 0xFFFF
-            values = self._values(frame, first=i == 0, last=i == last)
-            self._queue.append((packet, values))
+            packets.append(
+                self._outgoing(
+                    packet,
+                    kind=PacketKind.MEDIA,
+                    frame_id=frame.frame_id,
+                    key=frame.key,
+                    now_us=now_us,
+                )
+            )
         if frame.temporal_id == 0:
             self._last_base_id = frame.frame_id
-        return len(payloads)
+        return packets
 
-    def retransmit(
-        self,
-        lost: Iterable[int],
-        *,
-        codecs: Iterable[NegotiatedCodec],
-        budget_bytes: int,
-        now_us: int,
-        rtt_us: int,
-    ) -> tuple[int, int]:
-        """Queue again what was lost, each packet once a round trip; (packets, payload bytes).
-
-        It ends at the packet whose payload the budget does not cover.
-        """
-        rtx_types = {c.payload_type: c.rtx_payload_type for c in codecs}
-        queued = queued_bytes = 0
+    def retransmissions(
+        self, lost: Iterable[int], *, budget_bytes: int, now_us: int, rtt_us: int
+    ) -> list[OutgoingPacket]:
+        """What was lost, each packet once a round trip, up to the first that the budget does not cover."""
+        packets: list[OutgoingPacket] = []
         for number in lost:
             sent = self._history.get(number)
             if sent is None or (sent.resent_us is not None and now_us - sent.resent_us < rtt_us):
                 continue
-            packet = sent.packet
-            if queued_bytes + len(packet.payload) + RTX_HEADER_BYTES > budget_bytes:
+            packet = self._again(sent, PacketKind.RETRANSMISSION, now_us)
+            budget_bytes -= packet.size_bytes
+            if budget_bytes < 0:
                 break
             sent.resent_us = now_us
-            if (rtx_type := rtx_types.get(packet.payload_type)) is not None:
-                packet = wrap_rtx(
-                    packet,
-                    payload_type=rtx_type,
-                    ssrc=self.identity.rtx_ssrc,
-                    sequence_number=self._rtx_sequence,
-                )
-                self._rtx_sequence = (self._rtx_sequence + 1) & 0xFFFF
-            self._queue.append((packet, sent.values))
-            queued += 1
-            queued_bytes += len(packet.payload)
-        return queued, queued_bytes
-
-    def poll(self, *, now_us: int) -> list[RtpPacket]:
-        """The packets to send now, stamped with their time of sending."""
-        packets = []
-        while self._queue:
-            packet, values = self._queue.popleft()
-            stamped = replace(values, abs_send_time=abs_send_time(now_us + self._wall_offset_us))
-            packets.append(replace(packet, extensions=self._extensions.pack(stamped)))
-            if packet.ssrc == self.identity.ssrc and packet.sequence_number not in self._history:
-                self._remember(packet, values)
+            packets.append(packet)
         return packets
 
-    def _remember(self, packet: RtpPacket, values: HeaderExtensions) -> None:
-        self._history[packet.sequence_number] = _Sent(packet=packet, values=values)
+    def padding(self, *, now_us: int) -> OutgoingPacket | None:
+        """One of the newest packets once more, in turn; None without RTX."""
+        newest = list(islice(reversed(self._history.values()), PADDING_PACKETS))
+        if not newest or self._rtx_types.get(newest[0].packet.payload_type) is None:
+            return None
+        self._paddings += 1
+        return self._again(newest[(self._paddings - 1) % len(newest)], PacketKind.PADDING, now_us)
+
+    def release(
+        self,
+        packet: OutgoingPacket,
+        *,
+        abs_send_time: int,
+        transport_sequence_number: int | None,
+        now_us: int,
+    ) -> RtpPacket:
+        """The packet as it leaves now, with its number and its time of sending."""
+        fixed = packet.packet
+        if packet.kind is PacketKind.MEDIA:
+            sequence, self._sequence = self._sequence, (self._sequence + 1) & 0xFFFF
+            fixed = replace(fixed, sequence_number=sequence)
+            self._remember(fixed, packet)
+        elif fixed.ssrc == self.identity.rtx_ssrc:
+            sequence, self._rtx_sequence = self._rtx_sequence, (self._rtx_sequence + 1) & 0xFFFF
+        else:
+            sequence = fixed.sequence_number
+        self._count(packet, now_us=now_us)
+        stamps = self._pack_stamps(
+            abs_send_time=abs_send_time, transport_sequence_number=transport_sequence_number
+        )
+        return replace(fixed, sequence_number=sequence, extensions=fixed.extensions + stamps)
+
+    def expire(self, packets: Sequence[OutgoingPacket]) -> None:
+        """Take back whole frames that waited too long to be sent."""
+        expired = {packet.frame_id for packet in packets}
+        self._counters.framesExpired += len(expired)
+        # A key frame that waits behind them goes on where they end.
+        self._needs_key = self._needs_key or max(expired) >= self._last_key_id
+
+    def _again(self, sent: _Sent, kind: PacketKind, now_us: int) -> OutgoingPacket:
+        packet = sent.packet
+        if (rtx_type := self._rtx_types.get(packet.payload_type)) is not None:
+            packet = wrap_rtx(
+                packet, payload_type=rtx_type, ssrc=self.identity.rtx_ssrc, sequence_number=0
+            )
+        return self._outgoing(
+            packet, kind=kind, frame_id=sent.frame_id, key=sent.key, now_us=now_us
+        )
+
+    def _outgoing(
+        self, packet: RtpPacket, *, kind: PacketKind, frame_id: int, key: bool, now_us: int
+    ) -> OutgoingPacket:
+        return OutgoingPacket(
+            source=self,
+            packet=packet,
+            kind=kind,
+            frame_id=frame_id,
+            key=key,
+            size_bytes=(
+                HEADER_BYTES
+                + self._block_bytes(packet.extensions)
+                + len(packet.payload)
+                + DATAGRAM_OVERHEAD_BYTES
+            ),
+            enqueued_us=now_us,
+        )
+
+    def _pack_stamps(
+        self, *, abs_send_time: int, transport_sequence_number: int | None
+    ) -> tuple[tuple[int, bytes], ...]:
+        values = HeaderExtensions(
+            abs_send_time=abs_send_time, transport_sequence_number=transport_sequence_number
+        )
+        return self._extensions.pack(values)
+
+    def _count(self, packet: OutgoingPacket, *, now_us: int) -> None:
+        counters, payload_bytes = self._counters, len(packet.packet.payload)
+        counters.packetsSent += 1
+        counters.bytesSent += payload_bytes
+        counters.headerBytesSent += packet.size_bytes - DATAGRAM_OVERHEAD_BYTES - payload_bytes
+        counters.totalPacketSendDelayUs += max(0, now_us - packet.enqueued_us)
+        if packet.kind is PacketKind.MEDIA:
+            counters.framesSent += packet.packet.marker
+        elif packet.kind is PacketKind.RETRANSMISSION:
+            counters.retransmittedPacketsSent += 1
+            counters.retransmittedBytesSent += payload_bytes
+
+    def _remember(self, packet: RtpPacket, outgoing: OutgoingPacket) -> None:
+        self._history[packet.sequence_number] = _Sent(packet, outgoing.frame_id, outgoing.key)
         while len(self._history) > HISTORY_PACKETS:
             self._history.popitem(last=False)
 
@@ -155,8 +267,13 @@ class OutgoingStream:
         return packetize_h264(frame.data, max_payload_bytes=min(first, others))
 
     def _extension_bytes(self, frame: EncodedFrame, *, first: bool) -> int:
-        values = replace(self._values(frame, first=first, last=False), abs_send_time=0)
-        return len(serialize_extensions(self._extensions.pack(values)))
+        values = self._values(frame, first=first, last=False)
+        return self._block_bytes(self._extensions.pack(values))
+
+    def _block_bytes(self, extensions: tuple[tuple[int, bytes], ...]) -> int:
+        """What these and the times of sending take on the wire."""
+        extensions += self._stamps
+        return len(serialize_extensions(extensions)) if extensions else 0
 
     def _values(self, frame: EncodedFrame, *, first: bool, last: bool) -> HeaderExtensions:
         return HeaderExtensions(

@@ -17,7 +17,7 @@ from .messages import NegotiatedCodec
 from .outgoing_stream import OutgoingStream, StreamIdentity
 from .resilience.nack import DEFAULT_RTT_US
 from .resilience.retransmission_budget import RetransmissionBudget
-from .rtp.extensions import ExtensionMap, ntp_from_us
+from .rtp.extensions import ExtensionMap
 from .rtp.packet import RtpPacket
 from .rtp.rtcp import (
     Bye,
@@ -26,23 +26,19 @@ from .rtp.rtcp import (
     PictureLossIndication,
     ReceiverEstimatedMaximumBitrate,
     ReceiverReport,
-    ReportBlock,
     RtcpMessage,
     SenderReport,
-    SourceDescription,
     serialize_rtcp,
 )
+from .send_path import SendPath
+from .sender_reports import SenderReports
 from .stats import OutboundCounters
 
-# libwebrtc's video RTCP interval; RFC 3550 6.2 varies it over half to one and a half times.
-REPORT_INTERVAL_US = 1_000_000
-# RFC 3550 leaves the smoothing open; aiortc's and RFC 6298's older samples weigh 7/8.
-RTT_WEIGHT = 8
 # ours: the periodic higher-quality frame, a second apart as the design's budget assumes.
 LTR_INTERVAL_US = 1_000_000
 # libwebrtc kMinKeyFrameRequestIntervalMs (VideoStreamEncoder): a flood of requests makes no flood of key frames.
 MIN_KEY_INTERVAL_US = 300_000
-# ours: a REMB below this starves the call rather than steering it.
+# ours: a REMB or an estimate below this starves the call rather than steering it.
 MIN_TARGET_BPS = 10_000
 
 
@@ -69,46 +65,65 @@ class SenderCore:
     """Takes the newest picture when the encoder is free, and answers what the receiver asks for."""
 
     def __init__(
-        self, *, settings: SenderSettings, rng: random.Random, now_us: int, wall_offset_us: int
+        self,
+        *,
+        settings: SenderSettings,
+        rng: random.Random,
+        now_us: int,
+        wall_offset_us: int,
+        path: SendPath | None = None,
     ) -> None:
-        """wall_offset_us is the wall clock (since 1900, as NTP counts) less the now_us clock."""
+        """wall_offset_us is the wall clock (since 1900, as NTP counts) less the now_us clock.
+
+        path is what the stream shares with others of its transport; whoever owns it hands it transport
+        feedback, which a core takes no notice of. Without one the stream has its own, which only paces.
+        """
         self.settings = settings
         self.counters = OutboundCounters(targetBitrate=settings.target_bps)
         self.codec = settings.codecs[0]
+        self.path = path or SendPath(estimator=None, wall_offset_us=wall_offset_us)
         self._stream = OutgoingStream(
             identity=settings.identity,
+            codecs=settings.codecs,
             extensions=settings.extensions,
             wall_offset_us=wall_offset_us,
+            counters=self.counters,
         )
-        self._rng = rng
-        self._wall_offset_us = wall_offset_us
+        self._reports = SenderReports(
+            ssrc=settings.identity.ssrc,
+            cname=settings.cname,
+            rng=rng,
+            now_us=now_us,
+            wall_offset_us=wall_offset_us,
+        )
         self._max_bps = settings.target_bps
         self._remb_bps: int | None = None
         self._pending: Picture | None = None
         self._encoding: EncodeJob | None = None
+        self._held_until_us: int | None = None
         self._next_frame_id = 0
         self._key_wanted = True
         self._key_sent_us: int | None = None
         self._last_ltr_us: int | None = None
         self._last_fir: int | None = None
-        self._next_report_us = self._report_time(now_us)
-        self._reports: dict[int, int] = {}
         self._budget = RetransmissionBudget()
-        self._rtt_us: int | None = None
+        self._told_bps: int | None = None
+        self._tell_demand(now_us)
 
     @property
     def target_bps(self) -> int:
         """The rate that the encoder is asked to hold."""
-        limit = self._max_bps if self._remb_bps is None else min(self._max_bps, self._remb_bps)
-        return max(limit, MIN_TARGET_BPS)
+        share_bps = self.path.share_bps(self.settings.identity.ssrc)
+        demand_bps = self._demand_bps
+        return demand_bps if share_bps is None else max(min(demand_bps, share_bps), MIN_TARGET_BPS)
 
     @property
     def rtt_us(self) -> int | None:
         """Smoothed round-trip time by RTCP, None before the first report."""
-        return self._rtt_us
+        return self._reports.rtt_us
 
     def set_target(self, target_bps: int) -> None:
-        """Set the application's rate; a receiver's REMB may hold it lower."""
+        """Set the application's rate; the path, or a receiver's REMB, may hold it lower."""
         if target_bps < MIN_TARGET_BPS:
             raise LocalError(f"target_bps {target_bps} is below {MIN_TARGET_BPS}")
         self._max_bps = target_bps
@@ -135,21 +150,27 @@ class SenderCore:
         self._pending = picture
 
     def poll_encode(self, *, now_us: int) -> EncodeJob | None:
-        """A job for the worker; None when there is no picture or the encoder is busy.
+        """A job for the worker; None when there is no picture or the encoder is busy, or the pacer full.
 
         The job's result comes back through handle_encoded().
         """
+        self._tell_demand(now_us)
         if self._pending is None or self._encoding is not None:
+            return None
+        self._held_until_us = self.path.opens_us(now_us=now_us)
+        if self._held_until_us is not None:
             return None
         picture, self._pending = self._pending, None
         due = self._last_ltr_us is None or now_us - self._last_ltr_us >= LTR_INTERVAL_US
+        key = self._key_wanted or self._stream.needs_key
+        self.counters.targetBitrate = self.target_bps
         self._encoding = EncodeJob(
             picture=picture,
             codec=self.codec.codec,
             frame_id=self._next_frame_id,
-            key=self._key_wanted,
-            ltr=due and not self._key_wanted,
-            target_bps=self.target_bps,
+            key=key,
+            ltr=due and not key,
+            target_bps=self.counters.targetBitrate,
             preset=self.settings.preset,
             content=self.settings.content,
             now_us=now_us,
@@ -172,7 +193,7 @@ class SenderCore:
             self._last_ltr_us = now_us
         self._count_encoded(result)
         codec = next(c for c in self.settings.codecs if c.codec is result.codec)
-        self._stream.add_frame(result, codec=codec)
+        self.path.enqueue(self._stream.packets(result, codec=codec, now_us=now_us), now_us=now_us)
 
     def handle_rtcp(self, message: RtcpMessage, *, now_us: int) -> None:
         """Take one RTCP message that concerns the stream; others are ignored."""
@@ -180,7 +201,9 @@ class SenderCore:
         if isinstance(message, SenderReport | ReceiverReport):
             for report in message.reports:
                 if report.ssrc == ssrc:
-                    self._handle_report(report, now_us=now_us)
+                    rtt_us = self._reports.handle(report, counters=self.counters, now_us=now_us)
+                    if rtt_us is not None:
+                        self.path.handle_rtt(rtt_us, now_us=now_us)
         elif isinstance(message, Nack) and message.media_ssrc == ssrc:
             self._handle_nack(message, now_us=now_us)
         elif isinstance(message, PictureLossIndication) and message.media_ssrc == ssrc:
@@ -190,78 +213,45 @@ class SenderCore:
             self._handle_fir(message, ssrc=ssrc, now_us=now_us)
         elif isinstance(message, ReceiverEstimatedMaximumBitrate) and ssrc in message.ssrcs:
             self._remb_bps = message.bitrate_bps
+            self._tell_demand(now_us)
             self.counters.targetBitrate = self.target_bps
 
     def poll_packets(self, *, now_us: int) -> list[RtpPacket]:
-        """Packets to send now."""
-        packets = self._stream.poll(now_us=now_us)
-        for packet in packets:
-            self.counters.packetsSent += 1
-            self.counters.bytesSent += len(packet.payload)
-            self.counters.framesSent += packet.marker and packet.ssrc == self.settings.identity.ssrc
-        return packets
+        """The packets that leave the path now, those of other streams that share it among them."""
+        return self.path.poll_packets(now_us=now_us)
 
     def poll_rtcp(self, *, now_us: int) -> list[bytes]:
         """RTCP packets that are due: a sender report once media was sent."""
-        if now_us < self._next_report_us:
-            return []
-        self._next_report_us = self._report_time(now_us)
-        if not self.counters.packetsSent:
-            return []
-        ntp = ntp_from_us(now_us + self._wall_offset_us)
-        # Three reports may be under way before an answer to the first one comes.
-        self._reports[(ntp >> 16) & 0xFFFFFFFF] = now_us
-        while len(self._reports) > 3:
-            del self._reports[next(iter(self._reports))]
-        report = SenderReport(
-            ssrc=self.settings.identity.ssrc,
-            ntp_timestamp=ntp,
-            rtp_timestamp=self._stream.timestamp(now_us),
-            packet_count=self.counters.packetsSent & 0xFFFFFFFF,
-            octet_count=self.counters.bytesSent & 0xFFFFFFFF,
-        )
-        name = SourceDescription(ssrc=self.settings.identity.ssrc, cname=self.settings.cname)
-        return [serialize_rtcp([report, name])]
+        timestamp = self._stream.timestamp(now_us)
+        return self._reports.poll(rtp_timestamp=timestamp, counters=self.counters, now_us=now_us)
 
     def poll_timeout(self) -> int:
         """When something is due if nothing else happens."""
-        return self._next_report_us
+        due_us = self._reports.next_us
+        for time_us in (self.path.poll_timeout(), self._held_until_us):
+            due_us = due_us if time_us is None else min(due_us, time_us)
+        return due_us
 
     def bye(self) -> bytes:
-        """The RTCP packet that ends the stream."""
+        """End the stream: what waits of it is forgotten; the RTCP packet that says so."""
+        self.path.remove_stream(self.settings.identity.ssrc)
         return serialize_rtcp([Bye(ssrcs=(self.settings.identity.ssrc,))])
-
-    def _handle_report(self, report: ReportBlock, *, now_us: int) -> None:
-        counters = self.counters
-        counters.remotePacketsLost = report.packets_lost
-        counters.remoteFractionLost = report.fraction_lost
-        counters.remoteJitter = report.jitter
-        sent_us = self._reports.get(report.last_sr)
-        if sent_us is None:
-            return
-        sample_us = now_us - sent_us - (report.delay_since_last_sr * 1_000_000 >> 16)
-        if sample_us < 0:
-            return
-        old = self._rtt_us
-        self._rtt_us = sample_us if old is None else old + (sample_us - old) // RTT_WEIGHT
-        counters.roundTripTimeUs = self._rtt_us
 
     def _handle_nack(self, message: Nack, *, now_us: int) -> None:
         self.counters.nackCount += 1
-        packets, size = self._stream.retransmit(
+        allowed_bytes = self._budget.available_bytes(target_bps=self.target_bps, now_us=now_us)
+        packets = self._stream.retransmissions(
             message.lost,
-            codecs=self.settings.codecs,
-            budget_bytes=self._budget.available_bytes(target_bps=self.target_bps, now_us=now_us),
+            budget_bytes=min(allowed_bytes, self.path.repair_bytes(now_us=now_us)),
             now_us=now_us,
-            rtt_us=self._rtt_us if self._rtt_us is not None else DEFAULT_RTT_US,
+            rtt_us=self.rtt_us if self.rtt_us is not None else DEFAULT_RTT_US,
         )
-        self._budget.spend(size)
-        self.counters.retransmittedPacketsSent += packets
-        self.counters.retransmittedBytesSent += size
+        self._budget.spend(sum(packet.size_bytes for packet in packets))
+        self.path.enqueue(packets, now_us=now_us)
 
     def _handle_key_request(self, now_us: int) -> None:
         """Requests that crossed a key frame on its way are answered by that one."""
-        rtt_us = self._rtt_us if self._rtt_us is not None else DEFAULT_RTT_US
+        rtt_us = self.rtt_us if self.rtt_us is not None else DEFAULT_RTT_US
         answered_us = max(rtt_us, MIN_KEY_INTERVAL_US)
         if self._key_sent_us is None or now_us - self._key_sent_us >= answered_us:
             self._key_wanted = True
@@ -290,5 +280,13 @@ class SenderCore:
         counters.totalEncodeCpuTimeUs += frame.encode_cpu_us
         counters.frameWidth, counters.frameHeight = frame.width, frame.height
 
-    def _report_time(self, now_us: int) -> int:
-        return now_us + int(REPORT_INTERVAL_US * (0.5 + self._rng.random()))
+    @property
+    def _demand_bps(self) -> int:
+        """What the application and the receiver allow."""
+        limit_bps = self._max_bps if self._remb_bps is None else min(self._max_bps, self._remb_bps)
+        return max(limit_bps, MIN_TARGET_BPS)
+
+    def _tell_demand(self, now_us: int) -> None:
+        if self._told_bps != self._demand_bps:
+            self._told_bps = self._demand_bps
+            self.path.set_demand(self.settings.identity.ssrc, self._told_bps, now_us=now_us)

@@ -10,10 +10,14 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class OutboundCounters:
-    """RTCOutboundRtpStreamStats, and what it lacks: pictures captured and dropped."""
+    """RTCOutboundRtpStreamStats, and what it lacks: pictures captured and dropped, frames never sent.
+
+    framesExpired counts encoded frames that would have left too late, or that depend on such a one.
+    """
 
     framesCaptured: int = 0
     framesDropped: int = 0
+    framesExpired: int = 0
     framesEncoded: int = 0
     framesSent: int = 0
     keyFramesEncoded: int = 0
@@ -25,6 +29,8 @@ class OutboundCounters:
     frameHeight: int = 0
     packetsSent: int = 0
     bytesSent: int = 0
+    headerBytesSent: int = 0
+    totalPacketSendDelayUs: int = 0
     retransmittedPacketsSent: int = 0
     retransmittedBytesSent: int = 0
     nackCount: int = 0

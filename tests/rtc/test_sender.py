@@ -61,7 +61,12 @@ class Sending:
         return self.packets()
 
     def packets(self):
-        return self.core.poll_packets(now_us=self.now_us)
+        """All that waits, in the time that the pacer takes for it."""
+        packets = self.core.poll_packets(now_us=self.now_us)
+        while (leaves_us := self.core.path.poll_timeout()) is not None:
+            self.now_us = max(self.now_us, leaves_us)
+            packets += self.core.poll_packets(now_us=self.now_us)
+        return packets
 
     def key_of_next(self) -> bool:
         before = self.core.counters.keyFramesEncoded
@@ -150,12 +155,15 @@ def test_feedback_for_other_streams_changes_nothing():
 def test_a_remb_holds_the_rate_down_and_lets_it_up_again_but_not_over_the_limit():
     sending = Sending()
     for bps, expected in ((120_000, 120_000), (900_000, 300_000), (5, MIN_TARGET_BPS)):
-        sending.tell(ReceiverEstimatedMaximumBitrate(sender_ssrc=9, bitrate_bps=bps, ssrcs=(SSRC,)))
+        remb = ReceiverEstimatedMaximumBitrate(sender_ssrc=9, bitrate_bps=bps, ssrcs=(SSRC,))
+        # Until what left before has drained at the new rate.
+        sending.tell(remb, after_us=1_000_000)
         assert sending.core.target_bps == expected
         sending.core.handle_picture(picture(sending.now_us))
         job = sending.core.poll_encode(now_us=sending.now_us)
         assert job.target_bps == expected
         sending.core.handle_encoded(sending.session.run(job), now_us=sending.now_us)
+        sending.packets()
 
 
 def test_a_retransmission_carries_the_packet_on_the_rtx_stream_once_a_round_trip():

@@ -1,0 +1,197 @@
+"""Spreads packets over time: a queue in front of a leaky bucket, bounded in time.
+
+Sizes are those of whole datagrams. The bucket is kept in millionths of a bit, in which a rate in bit/s times a time
+in us is a whole number, so that nothing is lost to rounding however often it is asked.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from enum import IntEnum
+from typing import Generic, Protocol, TypeVar
+
+# The VBV bound of the frame controller: what an encoder may be ahead of the path, the path may hold.
+MAX_WAIT_US = 200_000
+# ours: the operating system's timers are no finer, so what is due so soon goes along.
+GROUP_US = 1_000
+# ours: a driver that comes late by this much catches up; later than that would be a burst.
+MAX_CREDIT_US = 5_000
+
+_MICROBITS_PER_BYTE = 8_000_000
+
+
+class PacketKind(IntEnum):
+    """What a packet is for, in the order in which those that wait leave."""
+
+    RETRANSMISSION = 0
+    MEDIA = 1
+    FEC = 2
+    PADDING = 3
+
+
+class Paced(Protocol):
+    """What the pacer has to know of a packet."""
+
+    @property
+    def kind(self) -> PacketKind:
+        """What it is for."""
+        ...
+
+    @property
+    def stream(self) -> int:
+        """Which stream it belongs to."""
+        ...
+
+    @property
+    def frame_id(self) -> int:
+        """Which frame of the stream."""
+        ...
+
+    @property
+    def key(self) -> bool:
+        """Whether its frame is a key frame, which needs no other."""
+        ...
+
+    @property
+    def size_bytes(self) -> int:
+        """Of the datagram."""
+        ...
+
+    @property
+    def enqueued_us(self) -> int:
+        """When it came."""
+        ...
+
+
+P = TypeVar("P", bound=Paced)
+
+
+class Pacer(Generic[P]):
+    """Lets packets leave at a rate: retransmissions first, then media, then FEC.
+
+    The rate is given with every call, since it may change with every call. Time that runs backwards
+    drains nothing.
+    """
+
+    def __init__(self) -> None:
+        self._queues: dict[PacketKind, deque[P]] = {
+            kind: deque() for kind in PacketKind if kind is not PacketKind.PADDING
+        }
+        self._queued_bytes = dict.fromkeys(self._queues, 0)
+        # What left and has not drained yet; below zero for a driver that comes late.
+        self._debt = 0
+        self._drained_us: int | None = None
+        self._begun: tuple[int, int] | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing waits."""
+        return not any(self._queues.values())
+
+    @property
+    def queued_bytes(self) -> int:
+        """The size of all that waits."""
+        return sum(self._queued_bytes.values())
+
+    def waiting_bytes(self, kind: PacketKind) -> int:
+        """The size of what waits of one kind."""
+        return self._queued_bytes[kind]
+
+    def enqueue(self, packets: Iterable[P]) -> None:
+        """Take packets, all those of a frame together."""
+        for packet in packets:
+            self._queues[packet.kind].append(packet)
+            self._queued_bytes[packet.kind] += packet.size_bytes
+
+    def expire(self, *, now_us: int, rate_bps: int) -> list[P]:
+        """Take out the frames that would begin to leave later than MAX_WAIT_US after they came.
+
+        A frame that has begun to leave is finished. What follows a frame taken out in its stream is
+        of no use before the next key frame and goes with it.
+        """
+        oldest = [queue[0].enqueued_us for queue in self._queues.values() if queue]
+        if not oldest:
+            return []
+        waited_us = now_us - min(oldest)
+        if waited_us + self.wait_us(now_us=now_us, rate_bps=rate_bps) <= MAX_WAIT_US:
+            return []
+        ahead = self._debt + self._waiting(PacketKind.RETRANSMISSION)
+        late = self._late_frames(ahead, now_us=now_us, rate_bps=rate_bps)
+        return self._take(late, PacketKind.MEDIA) + self._take(late, PacketKind.FEC)
+
+    def pop(self, *, now_us: int, rate_bps: int) -> P | None:
+        """The next packet, if it may leave now."""
+        if not self.may_send(now_us=now_us, rate_bps=rate_bps):
+            return None
+        for kind, queue in self._queues.items():
+            if queue:
+                packet = queue.popleft()
+                self._queued_bytes[kind] -= packet.size_bytes
+                self.charge(packet.size_bytes)
+                if kind is PacketKind.MEDIA:
+                    self._begun = (packet.stream, packet.frame_id)
+                return packet
+        return None
+
+    def may_send(self, *, now_us: int, rate_bps: int) -> bool:
+        """Whether a packet may leave now."""
+        self._drain(now_us, rate_bps)
+        return self._debt <= rate_bps * GROUP_US
+
+    def charge(self, size_bytes: int) -> None:
+        """Count a packet that left without having waited here."""
+        self._debt += size_bytes * _MICROBITS_PER_BYTE
+
+    def wait_us(self, *, now_us: int, rate_bps: int) -> int:
+        """How long a frame that came now would wait before its first packet leaves."""
+        self._drain(now_us, rate_bps)
+        ahead = self._debt + self.queued_bytes * _MICROBITS_PER_BYTE
+        return max(0, -(-ahead // rate_bps))
+
+    def free_us(self, *, rate_bps: int) -> int:
+        """When the next packet may leave, if the rate stays; 0 before the first call."""
+        return (self._drained_us or 0) + max(0, -(-self._debt // rate_bps))
+
+    def remove_stream(self, stream: int) -> None:
+        """Forget what waits of a stream that has ended."""
+        for kind, queue in self._queues.items():
+            self._take({(p.stream, p.frame_id) for p in queue if p.stream == stream}, kind)
+
+    def _drain(self, now_us: int, rate_bps: int) -> None:
+        if self._drained_us is None:
+            self._drained_us = now_us
+        if now_us > self._drained_us:
+            credit_us = 0 if self.is_empty else MAX_CREDIT_US
+            drained = self._debt - (now_us - self._drained_us) * rate_bps
+            self._debt = max(drained, min(self._debt, -credit_us * rate_bps))
+            self._drained_us = now_us
+
+    def _waiting(self, kind: PacketKind) -> int:
+        return self._queued_bytes[kind] * _MICROBITS_PER_BYTE
+
+    def _late_frames(self, ahead: int, *, now_us: int, rate_bps: int) -> set[tuple[int, int]]:
+        late: set[tuple[int, int]] = set()
+        broken: set[int] = set()
+        frame = self._begun
+        for packet in self._queues[PacketKind.MEDIA]:
+            if (packet.stream, packet.frame_id) != frame:
+                frame = (packet.stream, packet.frame_id)
+                leaves_us = now_us + ahead // rate_bps
+                if packet.key:
+                    broken.discard(packet.stream)
+                if leaves_us - packet.enqueued_us > MAX_WAIT_US or packet.stream in broken:
+                    broken.add(packet.stream)
+                    late.add(frame)
+            if frame not in late:
+                ahead += packet.size_bytes * _MICROBITS_PER_BYTE
+        return late
+
+    def _take(self, frames: set[tuple[int, int]], kind: PacketKind) -> list[P]:
+        queue = self._queues[kind]
+        taken = [p for p in queue if (p.stream, p.frame_id) in frames]
+        if taken:
+            kept = [p for p in queue if (p.stream, p.frame_id) not in frames]
+            self._queues[kind] = deque(kept)
+            self._queued_bytes[kind] -= sum(p.size_bytes for p in taken)
+        return taken

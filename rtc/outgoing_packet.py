@@ -1,0 +1,70 @@
+"""A packet on its way through a path's pacer, and what the path asks of the stream that it belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ..ratecontrol.pacer import PacketKind
+from .rtp.packet import RtpPacket
+
+# RFC 3711 section 4.2.1: the 80-bit tag of the SRTP profiles that DTLS negotiates first.
+SRTP_BYTES = 10
+# RFC 791 and RFC 768; what a relay or IPv6 adds is not known here.
+TRANSPORT_BYTES = 28
+DATAGRAM_OVERHEAD_BYTES = SRTP_BYTES + TRANSPORT_BYTES
+
+
+class PacketSource(Protocol):
+    """A stream as its path sees it."""
+
+    @property
+    def ssrc(self) -> int:
+        """The media stream's SSRC."""
+        ...
+
+    @property
+    def in_feedback(self) -> bool:
+        """Whether its packets carry a transport-wide sequence number."""
+        ...
+
+    def release(
+        self,
+        packet: OutgoingPacket,
+        *,
+        abs_send_time: int,
+        transport_sequence_number: int | None,
+        now_us: int,
+    ) -> RtpPacket:
+        """The packet as it leaves now, with its number and its time of sending."""
+        ...
+
+    def expire(self, packets: Sequence[OutgoingPacket]) -> None:
+        """Take back whole frames that waited too long to be sent."""
+        ...
+
+    def padding(self, *, now_us: int) -> OutgoingPacket | None:
+        """A packet that the receiver needs least harm from, to fill a probe; None without RTX."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutgoingPacket:
+    """A packet whose numbers and times of sending are set when it leaves.
+
+    size_bytes is that of the whole datagram; frame_id and key are those of its frame.
+    """
+
+    source: PacketSource
+    packet: RtpPacket
+    kind: PacketKind
+    frame_id: int
+    key: bool
+    size_bytes: int
+    enqueued_us: int
+
+    @property
+    def stream(self) -> int:
+        """The SSRC of its media stream."""
+        return self.source.ssrc
