@@ -64,7 +64,7 @@ class Call:
         self._ground = ground
         self._loop = ground.loop
         self._start_us = ground.loop.now_us
-        self._agreement = agree(ground.scenario)
+        self._agreements = {role: agree(ground.scenario, sender=role) for role in OTHER}
         self._parties = {
             role: party(ground.scenario, role, call=number, tools=ground.tools, loop=ground.loop)
             for role in OTHER
@@ -133,7 +133,7 @@ class Call:
             sender=mine.name,
             receiver=other.name,
             first_timestamp=mine.identity.first_timestamp,
-            wire=Wire(self._agreement.codecs),
+            wire=Wire(self._agreements[role].codecs),
             screen=screen,
             events=self._ground.events,
         )
@@ -143,8 +143,8 @@ class Call:
         return PeerParts(
             clock=mine.clock,
             device=mine.device,
-            sender=mine.sender(self._agreement),
-            receiver=mine.receiver(self._agreement, remote=other),
+            sender=mine.sender(self._agreements[role]),
+            receiver=mine.receiver(self._agreements[OTHER[role]], remote=other),
             playout=mine.playout(av_sync),
             audio=mine.audio,
             sound=AudioSink(av_sync),

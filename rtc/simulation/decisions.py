@@ -28,6 +28,7 @@ class SenderDecisions:
         self._preset = ""
         self._reason = "first picture"
         """Why the next key frame is made, if it is."""
+        self._expired = 0
         self._target_reason = "setting"
         self._ltr_ids: set[int] = set()
         self._last_base_id: int | None = None
@@ -42,8 +43,10 @@ class SenderDecisions:
         elif isinstance(message, ReceiverEstimatedMaximumBitrate):
             self._target_reason = "receiver's estimate"
 
-    def job(self, job: EncodeJob, *, index: int, now_us: int) -> None:
-        """Note what was decided before encoding."""
+    def job(self, job: EncodeJob, *, index: int, expired: int, now_us: int) -> None:
+        """Note what was decided before encoding; expired counts frames that were never sent."""
+        if expired > self._expired:
+            self._expired, self._reason = expired, "frames came too late to be sent"
         if job.target_bps != self._target_bps:
             self._add(now_us, "target", reason=self._target_reason, bps=job.target_bps)
             self._target_bps = job.target_bps

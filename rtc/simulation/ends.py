@@ -13,7 +13,7 @@ from ..encoder_session import EncodeJob, EncoderSession
 from ..messages import DecodedFrame
 from ..receiver import ReceiverCore
 from ..rtp.packet import RtpPacket, parse_rtp
-from ..rtp.rtcp import RtcpMessage
+from ..rtp.rtcp import RtcpMessage, TransportFeedback
 from ..sender import SenderCore
 from ..stats import InboundCounters, OutboundCounters
 
@@ -106,7 +106,7 @@ class Estimator(Protocol):
 
 
 class CoreSender:
-    """SenderCore with its encoder."""
+    """SenderCore with its encoder, alone on its path."""
 
     def __init__(self, core: SenderCore, session: EncoderSession) -> None:
         self._core = core
@@ -133,11 +133,14 @@ class CoreSender:
     @property
     def estimate_bps(self) -> int | None:
         """See SendingEnd."""
-        return None
+        return self._core.path.available_outgoing_bps
 
     def handle_rtcp(self, message: RtcpMessage, *, now_us: int) -> None:
         """See SendingEnd."""
-        self._core.handle_rtcp(message, now_us=now_us)
+        if isinstance(message, TransportFeedback):
+            self._core.path.handle_feedback(message, now_us=now_us)
+        else:
+            self._core.handle_rtcp(message, now_us=now_us)
 
     def handle_encoded(self, result: EncodedFrame | Skipped, *, now_us: int) -> None:
         """See SendingEnd."""

@@ -11,6 +11,7 @@ from typing import Any
 from ...codecs.av1_presets import PRESETS
 from ...codecs.errors import LocalError
 from ...codecs.types import Codec, Content
+from ..estimators import CongestionControl
 from ..sender import MIN_TARGET_BPS
 from .numbers import parse_number
 from .rate import MAX_RATE_KBPS
@@ -147,6 +148,7 @@ PEER_KEYS: Mapping[str, Key] = MappingProxyType(
         "size": Key("640x360", size, "of the pictures"),
         "fps": Key(30, number(*FPS_RANGE), "pictures a second"),
         "stack": Key("codecpilot", choice("codecpilot", "aiortc"), "what runs the peer"),
+        "cc": Key("codecpilot", choice(*CongestionControl), "how its sender finds its rate"),
         "codec": Key("AV1", choice(*Codec), "what the stream begins with"),
         "preset": Key("default", choice(*PRESETS), "of the AV1 encoder"),
         "content": Key("camera", choice(*Content), "what the pictures show"),

@@ -8,24 +8,29 @@ from dataclasses import dataclass
 from ...codecs.types import Codec, VideoDecoder, VideoEncoder
 from ...ratecontrol.frame_controller import FrameController
 from ..encoder_session import EncoderSession
+from ..estimators import DEFAULT_START_BPS, CongestionControl, open_estimator
 from ..messages import NegotiatedCodec
 from ..outgoing_stream import StreamIdentity
 from ..playout.av_sync import AvSync
 from ..playout.playout import Playout
+from ..receive_path import ReceivePath
 from ..receiver import ReceiverCore, ReceiverSettings
 from ..rtp.extensions import (
     ABS_CAPTURE_TIME,
     ABS_SEND_TIME,
     DEPENDENCY_DESCRIPTOR,
     MID,
+    TRANSPORT_CC,
     ExtensionMap,
 )
+from ..send_path import SendPath
 from ..sender import SenderCore, SenderSettings
 from .audio import AudioSource
 from .clock import PeerClock
 from .device import DeviceModel, TimedEncoder
 from .ends import CoreReceiver, CoreSender, ReceivingEnd, SendingEnd
 from .event_loop import EventLoop
+from .plain_feedback import PlainReceivePath
 from .playout import ImmediatePlayout, PlayoutStage
 from .scenario import PeerScenario, Scenario
 from .stock_receiver import StockReceiver
@@ -38,12 +43,14 @@ H264 = NegotiatedCodec(codec=Codec.H264, payload_type=99, rtx_payload_type=100)
 AIORTC_EXTENSIONS = {MID: 1, ABS_SEND_TIME: 3}
 STOCK = "aiortc"
 OUR_EXTENSIONS = {DEPENDENCY_DESCRIPTOR: 4, ABS_CAPTURE_TIME: 5}
+TRANSPORT_CC_ID = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
-    """What the two peers' signalling came to."""
+    """What the two peers' signalling came to for one direction."""
 
+    cc: CongestionControl
     codecs: tuple[NegotiatedCodec, ...]
     extensions: ExtensionMap
 
@@ -68,6 +75,10 @@ class Party:
         if self.scenario.stack == STOCK:
             return self._stock_sender(agreement)
         codecs = sorted(agreement.codecs, key=lambda c: c.codec is not self.scenario.codec)
+        path = SendPath(
+            estimator=open_estimator(agreement.cc, start_bps=DEFAULT_START_BPS),
+            wall_offset_us=self.clock.wall_offset_us,
+        )
         core = SenderCore(
             settings=SenderSettings(
                 identity=self.identity,
@@ -81,6 +92,7 @@ class Party:
             rng=self.rng,
             now_us=self.clock.local_us(self.loop.now_us),
             wall_offset_us=self.clock.wall_offset_us,
+            path=path,
         )
         return CoreSender(
             core, EncoderSession(open_encoder=self._encoder, controller=FrameController())
@@ -88,7 +100,9 @@ class Party:
 
     def receiver(self, agreement: Agreement, *, remote: Party) -> ReceivingEnd:
         """The end that receives the other peer's pictures."""
-        estimator = self.tools.estimator(self.receiver_ssrc, agreement.extensions)
+        estimator = None
+        if agreement.cc is CongestionControl.REMB:
+            estimator = self.tools.estimator(self.receiver_ssrc, agreement.extensions)
         if self.scenario.stack == STOCK:
             return StockReceiver(
                 ssrc=self.receiver_ssrc,
@@ -107,6 +121,7 @@ class Party:
             ),
             rng=self.rng,
             now_us=self.clock.local_us(self.loop.now_us),
+            path=self._receive_path(agreement.cc),
         )
         return CoreReceiver(core, estimator=estimator)
 
@@ -120,6 +135,12 @@ class Party:
         """Where decoded pictures wait, also for their sound: nowhere in stock aiortc."""
         stock = self.scenario.stack == STOCK
         return ImmediatePlayout() if stock else Playout(av_sync=av_sync)
+
+    def _receive_path(self, cc: CongestionControl) -> ReceivePath | None:
+        """Plain GCC is what a browser does, its receiver's part included."""
+        if cc is CongestionControl.GCC:
+            return PlainReceivePath(ssrc=self.receiver_ssrc)
+        return ReceivePath(ssrc=self.receiver_ssrc) if cc.uses_transport_feedback else None
 
     def _stock_sender(self, agreement: Agreement) -> SendingEnd:
         return StockSender(
@@ -171,13 +192,21 @@ def party(scenario: Scenario, role: str, *, call: int, tools: Tools, loop: Event
     )
 
 
-def agree(scenario: Scenario) -> Agreement:
-    """What both peers can do: H.264 without our extensions where one of them is stock aiortc."""
+def agree(scenario: Scenario, *, sender: str) -> Agreement:
+    """What both peers can do for what one of them sends.
+
+    Where one is stock aiortc that is H.264 without our extensions, steered by REMB.
+    """
     peers = scenario.peers.values()
     if any(peer.stack == STOCK for peer in peers):
-        return Agreement(codecs=(H264,), extensions=ExtensionMap(AIORTC_EXTENSIONS))
+        return Agreement(
+            cc=CongestionControl.REMB, codecs=(H264,), extensions=ExtensionMap(AIORTC_EXTENSIONS)
+        )
+    cc = scenario.peers[sender].cc
     extensions = dict(AIORTC_EXTENSIONS)
     extensions.update(OUR_EXTENSIONS)
     if not all(peer.descriptor for peer in peers):
         del extensions[DEPENDENCY_DESCRIPTOR]
-    return Agreement(codecs=(AV1, H264), extensions=ExtensionMap(extensions))
+    if cc.uses_transport_feedback:
+        extensions[TRANSPORT_CC] = TRANSPORT_CC_ID
+    return Agreement(cc=cc, codecs=(AV1, H264), extensions=ExtensionMap(extensions))

@@ -144,7 +144,8 @@ class Peer:
         wake.set(None if local_us is None else self._parts.clock.virtual_us(local_us))
 
     def _encode(self, job: EncodeJob) -> None:
-        self._parts.outgoing.encoding(job, now_us=self._loop.now_us)
+        expired = self._parts.sender.counters.framesExpired
+        self._parts.outgoing.encoding(job, expired=expired, now_us=self._loop.now_us)
         result = self._parts.sender.encode(job)
 
         def done() -> None:

@@ -68,15 +68,15 @@ class Recorder:
         self._by_timestamp[self._timestamp(picture.capture_us)] = record
         self.screen.captured(picture, index=index, now_us=now_us)
 
-    def encoding(self, job: EncodeJob, *, now_us: int) -> None:
-        """A job began."""
+    def encoding(self, job: EncodeJob, *, expired: int = 0, now_us: int) -> None:
+        """A job began; expired counts the encoded frames that waited too long to be sent."""
         record = self._by_timestamp[self._timestamp(job.picture.capture_us)]
         record.encode_us = now_us
         record.target_bps = job.target_bps
         if self._vbv is None:
             self._vbv = VbvBuffer(job.target_bps)
         self._vbv.set_target(job.target_bps, now_us=job.now_us)
-        self.decisions.job(job, index=record.index, now_us=now_us)
+        self.decisions.job(job, index=record.index, expired=expired, now_us=now_us)
 
     def encoded(
         self, job: EncodeJob, result: EncodedFrame | Skipped | None, *, now_us: int

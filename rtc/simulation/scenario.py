@@ -16,6 +16,7 @@ from typing import Any
 
 from ...codecs.errors import LocalError
 from ...codecs.types import Codec, Content
+from ..estimators import CongestionControl
 from ..sender import MIN_TARGET_BPS
 from .keys import LINK_KEYS, PEER_KEYS, RUN_KEYS, Key, Value
 from .link import LinkSettings
@@ -45,6 +46,7 @@ class PeerScenario:
     size: tuple[int, int]
     fps: Fraction
     stack: str
+    cc: CongestionControl
     codec: Codec
     preset: str
     content: Content
@@ -159,6 +161,7 @@ def _peer(values: Table, peer: str, default_bps: DefaultRate) -> PeerScenario:
         size=v["size"],
         fps=v["fps"],
         stack=v["stack"],
+        cc=CongestionControl(v["cc"]),
         codec=Codec(v["codec"]),
         preset=v["preset"],
         content=Content(v["content"]),

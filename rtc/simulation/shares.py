@@ -41,7 +41,8 @@ def utilisation_of_need(direction: Direction, *, duration_us: int) -> float | No
     """What was served of sound, frames and their repair, against what was there and of use.
 
     That is, in each second, the lesser of what the link could carry and of the need: the target
-    rate with the overhead that frames really had on the wire, and the sound.
+    rate with the overhead that frames really had on the wire, and the sound. Who sends more than
+    that gains nothing by it: it is 1 at most.
     """
     recorder, start_us = direction.recorder, direction.start_us
     media = _size(p for p in recorder.packets if p.kind is PacketKind.MEDIA)
@@ -57,7 +58,7 @@ def utilisation_of_need(direction: Direction, *, duration_us: int) -> float | No
         need = need_bytes_s * (to_us - from_us) / US_PER_S
         useful += min(need, direction.link.capacity_bytes(from_us, to_us))
     served = _size(p for p in _begun(recorder.packets, duration_us) if p.kind not in OVERHEAD_KINDS)
-    return round(served / useful, 4) if useful else None
+    return round(min(1.0, served / useful), 4) if useful else None
 
 
 def link_figures(run: Run, name: str) -> dict[str, Any]:

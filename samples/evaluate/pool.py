@@ -14,22 +14,25 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
 from types import FrameType
+from typing import Any
 
 import cv2
 
-from .job import Job, Outcome, RunFailure
+from .job import RunFailure
 from .run import run_job
 
 END_WAIT_S = 3.0
 Progress = Callable[[int, float], None]
 """Told a job's index and the part of it that is done."""
-Work = Callable[[Job, Callable[[float], None]], Outcome]
+Work = Callable[[Any, Callable[[float], None]], Any]
+"""Does a job, telling the part of it that is done; both travel between processes."""
 
 
 def run_in_processes(
-    jobs: Sequence[Job], *, workers: int, progress: Progress, work: Work = run_job
-) -> Generator[tuple[int, Outcome], None, None]:
-    """Yield each job's index and outcome as it ends. Closing the iterator ends the workers.
+    jobs: Sequence[Any], *, workers: int, progress: Progress, work: Work = run_job
+) -> Generator[tuple[int, Any], None, None]:
+    """Yield each job's index and outcome as it ends: what work returned, or a RunFailure where its
+    worker died. Closing the iterator ends the workers.
 
     work is called in the workers, so it must be importable there.
     """
@@ -72,7 +75,7 @@ class _Worker:
             self._process.start()
         other.close()
 
-    def give(self, index: int, job: Job) -> None:
+    def give(self, index: int, job: object) -> None:
         """Begin a job."""
         self.index = index
         try:
@@ -80,12 +83,12 @@ class _Worker:
         except OSError:
             self._died = True
 
-    def receive(self) -> tuple[int, float | Outcome]:
+    def receive(self) -> tuple[int, Any]:
         """The next report: the part that is done, or the outcome."""
         assert self.index is not None
         index = self.index
         try:
-            message: float | Outcome = self.connection.recv()
+            message = self.connection.recv()
         except (EOFError, OSError):
             self._process.join(END_WAIT_S)
             self._died = True

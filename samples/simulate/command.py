@@ -40,6 +40,8 @@ examples:
       peer a's device is four times slower between 10 and 20 s
   codecpilot simulate --rate 800 --loss 0.05 --set stack=aiortc --out out/
       stock aiortc on the same link
+  codecpilot simulate --policies codecpilot,gcc,aiortc --traces *.down --seconds 120 --out out/
+      what each makes of recorded cellular links, in one table
   codecpilot simulate --compare ours.toml aiortc.toml --rate 800 --out out/
       two policies on the same link and seed, side by side
 """
@@ -66,6 +68,22 @@ def add_parser(subparsers: Any) -> None:
         "--compare", nargs=2, type=Path, metavar=("A.toml", "B.toml"), help="run two side by side"
     )
     parser.add_argument(
+        "--policies",
+        metavar="A,B,...",
+        help="run each of codecpilot, gcc, remb, none, aiortc, and tabulate what a sends to b",
+    )
+    parser.add_argument(
+        "--traces",
+        nargs="+",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="run each policy over each Mahimahi trace from a to b",
+    )
+    parser.add_argument(
+        "--workers", type=int, default=2, metavar="N", help="runs at a time of --policies: 1 or 2"
+    )
+    parser.add_argument(
         "--costs", type=Path, metavar="FILE", help="device costs from codecpilot doctor --json"
     )
     parser.add_argument(
@@ -89,11 +107,30 @@ def run(args: argparse.Namespace) -> int:
         raise LocalError(f"--vmaf-every {args.vmaf_every} is outside 0..{MAX_VMAF_EVERY}")
     if args.compare and args.scenario:
         raise LocalError("--compare takes its two scenarios alone")
+    if args.traces and not args.policies:
+        raise LocalError("--traces needs --policies, such as --policies codecpilot,gcc")
+    if args.policies and args.compare:
+        raise LocalError("--policies and --compare exclude each other")
+    if args.policies:
+        return _compare_policies(args)
     if args.compare:
         tables = [_table(path, args) for path in args.compare]
         return compare(args.compare, tables, args)
     simulate_into(prepare(_table(args.scenario, args), args), args.out)
     return 0
+
+
+def _compare_policies(args: argparse.Namespace) -> int:
+    from ...codecs.errors import LocalError
+    from .policies import MAX_WORKERS, POLICIES, compare_policies
+
+    names = [name.strip() for name in args.policies.split(",")]
+    for name in names:
+        if name not in POLICIES or names.count(name) > 1:
+            raise LocalError(f"--policies {args.policies!r}: each once of {', '.join(POLICIES)}")
+    if not 1 <= args.workers <= MAX_WORKERS:
+        raise LocalError(f"--workers {args.workers} is outside 1..{MAX_WORKERS}")
+    return compare_policies(names, args.traces, _table(args.scenario, args), args)
 
 
 def _table(path: Path | None, args: argparse.Namespace) -> Table:
@@ -116,8 +153,13 @@ def _table(path: Path | None, args: argparse.Namespace) -> Table:
 def _key_help() -> str:
     """Every key; importing the simulator for it would slow each run of the command down."""
     return (
-        "keys: seconds seed calls calls_start_s psnr; of peers: source size fps stack codec preset content target_kbps\n"
-        "descriptor device clock_ppm wall_error_ms audio_kbps; of links: rate trace delay_ms\n"
-        "jitter_ms reorder reorder_ms loss burst queue_ms queue_bytes cross. A key holds for both peers\n"
-        "or directions; a.KEY, b.KEY, ab.KEY and ba.KEY for one. A wrong value says what is legal."
+        "keys: seconds seed calls calls_start_s psnr; of peers: source size fps stack cc codec preset\n"
+        "content target_kbps descriptor device clock_ppm wall_error_ms audio_kbps; of links: rate trace\n"
+        "delay_ms jitter_ms reorder reorder_ms loss burst queue_ms queue_bytes cross. A key holds for\n"
+        "both peers or directions; a.KEY, b.KEY, ab.KEY and ba.KEY for one. A wrong value says what is\n"
+        "legal.\n"
+        "cc is how a sender finds its rate: codecpilot and gcc follow transport-wide feedback (gcc with\n"
+        "libwebrtc's constants), remb what the receiver estimates, none target_kbps alone.\n"
+        "cross=0:0,10:1 is one long TCP-like flow from 10 s on; calls=2 holds two calls on the link.\n"
+        "The fastest: preset=ultralow psnr=false b.size=64x64 b.fps=10, with --vmaf-every 0."
     )

@@ -40,7 +40,12 @@ def pictures(name: str) -> Iterator[Picture]:
 
 
 def run(seconds: float = 3, **values: object) -> Run:
-    nested: dict[str, object] = {"seconds": seconds, "size": "64x64", "target_kbps": 300}
+    nested: dict[str, object] = {
+        "seconds": seconds,
+        "size": "64x64",
+        "target_kbps": 300,
+        "cc": "none",
+    }
     for name, value in values.items():
         scope, _, key = name.rpartition("__")
         (nested.setdefault(scope, {}) if scope else nested)[key] = value

@@ -1,0 +1,94 @@
+"""Policies side by side: a row a link and policy, beside what plain GCC does on the same link."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from .report import number
+
+Figures = Mapping[str, Any]
+Row = dict[str, Any]
+
+BASELINE = "gcc"
+COLUMNS: Mapping[str, str] = {
+    "link": "link",
+    "policy": "policy",
+    "utilisation": "used",
+    "utilisation_ratio": "÷ gcc",
+    "queue_p95_ms": "queue",
+    "queue_p95_ratio": "÷ gcc",
+    "queue_loss": "lost",
+    "freeze_s": "frozen",
+    "psnr_y_shown": "PSNR",
+    "kbps": "kbps",
+}
+
+
+def policy_rows(figures: Mapping[tuple[str, str], Figures]) -> list[Row]:
+    """A row for each (link, policy), then each policy's means; ratios are None without plain GCC."""
+    rows = {cell: _row(*cell, each) for cell, each in figures.items()}
+    for (link, _), row in rows.items():
+        base = rows.get((link, BASELINE))
+        for name in ("utilisation", "queue_p95_ms"):
+            ratio = name.removesuffix("_ms") + "_ratio"
+            row[ratio] = None if base is None else _divided(row[name], base[name])
+    links = {link for link, _ in rows}
+    if len(links) < 2:
+        return list(rows.values())
+    policies = dict.fromkeys(policy for _, policy in rows)
+    means = [_mean(policy, [r for (_, p), r in rows.items() if p == policy]) for policy in policies]
+    return [*rows.values(), *means]
+
+
+def print_policies(rows: Sequence[Row], *, console: Console) -> None:
+    """The table, on the terminal."""
+    caption = "used of capacity or need, queue delay p95 in ms, lost to the queue, frozen in s"
+    table = Table(title="a → b", caption=caption, title_justify="left", caption_justify="left")
+    for name, heading in COLUMNS.items():
+        is_text = name in ("link", "policy")
+        table.add_column(
+            heading, justify="left" if is_text else "right", no_wrap=not is_text, overflow="fold"
+        )
+    last = None
+    for row in rows:
+        if row["link"] != last and last is not None:
+            table.add_section()
+        cells = {**row, "link": "" if row["link"] == last else row["link"]}
+        table.add_row(*(_cell(cells[name]) for name in COLUMNS))
+        last = row["link"]
+    console.print(table)
+
+
+def _cell(value: str | float | None) -> str:
+    return value if isinstance(value, str) else number(None if value is None else round(value, 3))
+
+
+def _row(link: str, policy: str, figures: Figures) -> Row:
+    return {
+        "link": link,
+        "policy": policy,
+        "utilisation": figures["utilisation_of_need"],
+        "queue_p95_ms": figures["queue_delay_ms"]["p95"],
+        "queue_loss": figures["queue_loss_ratio"],
+        "freeze_s": figures["freeze_s"],
+        "psnr_y_shown": figures["psnr_y_shown"],
+        "kbps": figures["kbps"],
+    }
+
+
+def _mean(policy: str, rows: Sequence[Row]) -> Row:
+    mean: Row = {"link": "mean", "policy": policy}
+    for name in COLUMNS:
+        values = [row[name] for row in rows]
+        if name not in mean:
+            known = [value for value in values if value is not None]
+            mean[name] = round(sum(known) / len(known), 4) if known else None
+    return mean
+
+
+def _divided(value: float | None, base: float | None) -> float | None:
+    return None if value is None or not base else round(value / base, 3)
