@@ -1,6 +1,8 @@
 """Packets sent in one burst, as one sample of the path's delay.
 
 Source: draft-ietf-rmcat-gcc-02 section 5.2; the rules are those of libwebrtc, InterArrivalDelta.
+Ours: a group that arrived before the last, or whose time is not believed, only gives no delta;
+libwebrtc begins anew, after three packets in the first case.
 """
 
 from __future__ import annotations
@@ -20,8 +22,6 @@ class GroupSettings:
     burst_us: int = 100_000
     # libwebrtc kArrivalTimeOffsetThreshold: arrival times that run ahead of our clock by this much.
     clock_jump_us: int = 3_000_000
-    # libwebrtc kReorderedResetThreshold: so many groups in a row that arrived backwards.
-    backward_groups: int = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,6 @@ class ArrivalGroups:
         """Forget everything: the next packet is the first."""
         self._previous: _Group | None = None
         self._current: _Group | None = None
-        self._backward = 0
 
     def handle_arrival(self, *, sent_us: int, arrival_us: int, now_us: int) -> GroupDelta | None:
         """Take a packet; returns a delta when it completes the group before it."""
@@ -73,10 +72,8 @@ class ArrivalGroups:
             group.last_arrival_us = arrival_us
             group.reported_us = now_us
             return None
-        previous = self._previous
+        previous, self._previous = self._previous, group
         delta = None if previous is None else self._compare(previous, group)
-        if self._current is not None:
-            self._previous = group
         self._start(sent_us, arrival_us, now_us)
         return delta
 
@@ -92,7 +89,7 @@ class ArrivalGroups:
     def _joins(self, group: _Group, sent_us: int, arrival_us: int) -> bool:
         send_gap_us = sent_us - group.last_sent_us
         arrival_gap_us = arrival_us - group.last_arrival_us
-        if send_gap_us == 0 or sent_us - group.first_sent_us <= self._settings.length_us:
+        if send_gap_us <= 0 or sent_us - group.first_sent_us <= self._settings.length_us:
             return True
         return (
             arrival_gap_us < send_gap_us
@@ -102,16 +99,9 @@ class ArrivalGroups:
 
     def _compare(self, previous: _Group, group: _Group) -> GroupDelta | None:
         arrival_delta_us = group.last_arrival_us - previous.last_arrival_us
-        reported_delta_us = group.reported_us - previous.reported_us
-        if arrival_delta_us - reported_delta_us >= self._settings.clock_jump_us:
-            self.reset()
+        ahead_us = arrival_delta_us - (group.reported_us - previous.reported_us)
+        if arrival_delta_us < 0 or ahead_us >= self._settings.clock_jump_us:
             return None
-        if arrival_delta_us < 0:
-            self._backward += 1
-            if self._backward >= self._settings.backward_groups:
-                self.reset()
-            return None
-        self._backward = 0
         return GroupDelta(
             send_delta_us=group.last_sent_us - previous.last_sent_us,
             arrival_delta_us=arrival_delta_us,
