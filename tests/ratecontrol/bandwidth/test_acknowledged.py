@@ -40,12 +40,13 @@ def test_an_expected_change_is_followed_faster() -> None:
     patient, told = AcknowledgedBitrate(), AcknowledgedBitrate()
     for bitrate in (patient, told):
         feed(bitrate, gap_us=20_000, count=100)
+        feed(bitrate, gap_us=5_000, count=30, first=100, from_us=2_000_000)
     told.expect_change()
     for bitrate in (patient, told):
-        feed(bitrate, gap_us=5_000, count=65, first=100, from_us=2_000_000)
+        feed(bitrate, gap_us=5_000, count=65, first=130, from_us=2_150_000)
     assert patient.bps is not None
     assert told.bps is not None
-    assert 465_000 < patient.bps < told.bps < 2_050_000
+    assert 500_000 < patient.bps < 0.8 * told.bps < 1_650_000
 
 
 def test_packets_sent_in_one_burst_all_count() -> None:
