@@ -94,10 +94,6 @@ class Pacer(Generic[P]):
         """The size of all that waits."""
         return sum(self._queued_bytes.values())
 
-    def waiting_bytes(self, kind: PacketKind) -> int:
-        """The size of what waits of one kind."""
-        return self._queued_bytes[kind]
-
     def enqueue(self, packets: Iterable[P]) -> None:
         """Take packets, all those of a frame together."""
         for packet in packets:
@@ -116,9 +112,20 @@ class Pacer(Generic[P]):
         waited_us = now_us - min(oldest)
         if waited_us + self.wait_us(now_us=now_us, rate_bps=rate_bps) <= MAX_WAIT_US:
             return []
-        ahead = self._debt + self._waiting(PacketKind.RETRANSMISSION)
-        late = self._late_frames(ahead, now_us=now_us, rate_bps=rate_bps)
+        late = self._late_frames(now_us=now_us, rate_bps=rate_bps)
         return self._take(late, PacketKind.MEDIA) + self._take(late, PacketKind.FEC)
+
+    def room_bytes(self, *, now_us: int, rate_bps: int) -> int:
+        """What may go before all that waits without making any frame, or one that came now, late."""
+        longest_us = self.wait_us(now_us=now_us, rate_bps=rate_bps)
+        ahead = self._debt + self._waiting(PacketKind.RETRANSMISSION)
+        frame = self._begun
+        for packet in self._queues[PacketKind.MEDIA]:
+            if (packet.stream, packet.frame_id) != frame:
+                frame = (packet.stream, packet.frame_id)
+                longest_us = max(longest_us, now_us + ahead // rate_bps - packet.enqueued_us)
+            ahead += packet.size_bytes * _MICROBITS_PER_BYTE
+        return max(0, MAX_WAIT_US - longest_us) * rate_bps // _MICROBITS_PER_BYTE
 
     def pop(self, *, now_us: int, rate_bps: int) -> P | None:
         """The next packet, if it may leave now."""
@@ -170,7 +177,8 @@ class Pacer(Generic[P]):
     def _waiting(self, kind: PacketKind) -> int:
         return self._queued_bytes[kind] * _MICROBITS_PER_BYTE
 
-    def _late_frames(self, ahead: int, *, now_us: int, rate_bps: int) -> set[tuple[int, int]]:
+    def _late_frames(self, *, now_us: int, rate_bps: int) -> set[tuple[int, int]]:
+        ahead = self._debt + self._waiting(PacketKind.RETRANSMISSION)
         late: set[tuple[int, int]] = set()
         broken: set[int] = set()
         frame = self._begun

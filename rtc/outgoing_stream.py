@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 
 from ..codecs.types import Codec, EncodedFrame
 from ..ratecontrol.pacer import PacketKind
 from .messages import VIDEO_CLOCK_HZ, NegotiatedCodec
 from .outgoing_packet import DATAGRAM_OVERHEAD_BYTES, OutgoingPacket
+from .repair_history import Repairable, RepairHistory
 from .rtp.av1_payload import packetize_av1
 from .rtp.dependency_descriptor import MAX_CHAIN_FDIFF, DependencyDescriptorWriter
 from .rtp.extensions import (
@@ -28,18 +27,6 @@ from .stats import OutboundCounters
 
 # libwebrtc's kVideoMtu: with IP, UDP, SRTP and TURN around it a packet still fits 1280 bytes.
 MAX_PACKET_BYTES = 1200
-# webrtc.md's libwebrtc baseline is 600 packets; ours: two seconds at 5 Mbps.
-HISTORY_PACKETS = 1024
-# ours: probes are filled with the newest packets, which a receiver may still lack.
-PADDING_PACKETS = 8
-
-
-@dataclass(slots=True)
-class _Sent:
-    packet: RtpPacket
-    frame_id: int
-    key: bool
-    resent_us: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,8 +65,7 @@ class OutgoingStream:
         self._counters = counters
         self._sequence = identity.first_sequence
         self._rtx_sequence = identity.first_rtx_sequence
-        self._history: OrderedDict[int, _Sent] = OrderedDict()
-        self._paddings = 0
+        self._history = RepairHistory()
         self._descriptors = DependencyDescriptorWriter()
         self._last_base_id = 0
         self._last_key_id = 0
@@ -145,14 +131,23 @@ class OutgoingStream:
         return packets
 
     def retransmissions(
-        self, lost: Iterable[int], *, budget_bytes: int, now_us: int, rtt_us: int
-    ) -> list[OutgoingPacket]:
-        """What was lost, each packet once a round trip, up to the first that the budget does not cover."""
+        self,
+        lost: Iterable[int],
+        *,
+        budget_bytes: int,
+        limit_bytes: int,
+        now_us: int,
+        rtt_us: int,
+    ) -> list[OutgoingPacket] | None:
+        """What was lost, each packet once a round trip, up to the first that the budget does not cover.
+
+        None when all that is asked for takes more than limit_bytes.
+        """
+        due = self._history.due(lost, now_us=now_us, rtt_us=rtt_us)
+        if sum(sent.size_bytes for sent in due) > limit_bytes:
+            return None
         packets: list[OutgoingPacket] = []
-        for number in lost:
-            sent = self._history.get(number)
-            if sent is None or (sent.resent_us is not None and now_us - sent.resent_us < rtt_us):
-                continue
+        for sent in due:
             packet = self._again(sent, PacketKind.RETRANSMISSION, now_us)
             budget_bytes -= packet.size_bytes
             if budget_bytes < 0:
@@ -163,11 +158,10 @@ class OutgoingStream:
 
     def padding(self, *, now_us: int) -> OutgoingPacket | None:
         """One of the newest packets once more, in turn; None without RTX."""
-        newest = list(islice(reversed(self._history.values()), PADDING_PACKETS))
-        if not newest or self._rtx_types.get(newest[0].packet.payload_type) is None:
+        sent = self._history.padding()
+        if sent is None or self._rtx_types.get(sent.packet.payload_type) is None:
             return None
-        self._paddings += 1
-        return self._again(newest[(self._paddings - 1) % len(newest)], PacketKind.PADDING, now_us)
+        return self._again(sent, PacketKind.PADDING, now_us)
 
     def release(
         self,
@@ -182,7 +176,7 @@ class OutgoingStream:
         if packet.kind is PacketKind.MEDIA:
             sequence, self._sequence = self._sequence, (self._sequence + 1) & 0xFFFF
             fixed = replace(fixed, sequence_number=sequence)
-            self._remember(fixed, packet)
+            self._history.add(fixed, packet)
         elif fixed.ssrc == self.identity.rtx_ssrc:
             sequence, self._rtx_sequence = self._rtx_sequence, (self._rtx_sequence + 1) & 0xFFFF
         else:
@@ -200,7 +194,7 @@ class OutgoingStream:
         # A key frame that waits behind them goes on where they end.
         self._needs_key = self._needs_key or max(expired) >= self._last_key_id
 
-    def _again(self, sent: _Sent, kind: PacketKind, now_us: int) -> OutgoingPacket:
+    def _again(self, sent: Repairable, kind: PacketKind, now_us: int) -> OutgoingPacket:
         packet = sent.packet
         if (rtx_type := self._rtx_types.get(packet.payload_type)) is not None:
             packet = wrap_rtx(
@@ -247,11 +241,6 @@ class OutgoingStream:
         elif packet.kind is PacketKind.RETRANSMISSION:
             counters.retransmittedPacketsSent += 1
             counters.retransmittedBytesSent += payload_bytes
-
-    def _remember(self, packet: RtpPacket, outgoing: OutgoingPacket) -> None:
-        self._history[packet.sequence_number] = _Sent(packet, outgoing.frame_id, outgoing.key)
-        while len(self._history) > HISTORY_PACKETS:
-            self._history.popitem(last=False)
 
     def _payloads(self, frame: EncodedFrame) -> list[bytes]:
         room = MAX_PACKET_BYTES - HEADER_BYTES - RTX_HEADER_BYTES

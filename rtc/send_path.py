@@ -136,11 +136,17 @@ class SendPath:
         excess_us = self.wait_us(now_us=now_us) - MAX_WAIT_US
         return self._now_us + excess_us if excess_us > 0 else None
 
+    @property
+    def bound_bytes(self) -> int:
+        """What the path carries within the bound on the queue, at the rate of now."""
+        return max(MIN_REPAIR_BYTES, self._rate_bps * MAX_WAIT_US // 8_000_000)
+
     def repair_bytes(self, *, now_us: int) -> int:
-        """How much may be sent again now: what the bound on the queue leaves, and one packet always."""
-        if not self._pacer.waiting_bytes(PacketKind.RETRANSMISSION):
-            return max(MIN_REPAIR_BYTES, self._room_bytes(now_us))
-        return self._room_bytes(now_us)
+        """How much may be sent again now: what makes no frame late, and one packet where none waits."""
+        self._advance(now_us)
+        least_bytes = MIN_REPAIR_BYTES if self._pacer.is_empty else 0
+        room_bytes = self._pacer.room_bytes(now_us=self._now_us, rate_bps=self._rate_bps)
+        return max(least_bytes, room_bytes)
 
     def enqueue(self, packets: Iterable[OutgoingPacket], *, now_us: int) -> None:
         """Take packets to send, all those of a frame together."""
@@ -206,10 +212,6 @@ class SendPath:
             total_bps = self._total_demand_bps
             demand_bps = self._share.with_overhead(total_bps) if total_bps else 0
             self._estimator.set_demand(demand_bps, now_us=self._now_us)
-
-    def _room_bytes(self, now_us: int) -> int:
-        room_us = MAX_WAIT_US - self.wait_us(now_us=now_us)
-        return max(0, room_us * self._rate_bps // 8_000_000)
 
     def _poll_estimator(self) -> None:
         estimator = self._estimator

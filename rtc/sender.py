@@ -243,9 +243,14 @@ class SenderCore:
         packets = self._stream.retransmissions(
             message.lost,
             budget_bytes=min(allowed_bytes, self.path.repair_bytes(now_us=now_us)),
+            limit_bytes=self.path.bound_bytes,
             now_us=now_us,
             rtt_us=self.rtt_us if self.rtt_us is not None else DEFAULT_RTT_US,
         )
+        if packets is None:
+            # More than the path carries within the bound: a new beginning is there sooner.
+            self._handle_key_request(now_us)
+            return
         self._budget.spend(sum(packet.size_bytes for packet in packets))
         self.path.enqueue(packets, now_us=now_us)
 

@@ -251,18 +251,33 @@ def test_every_packet_says_when_it_was_sent_and_the_first_when_it_was_captured()
 def test_a_flood_of_nacks_is_answered_at_the_target_rate():
     sending = Sending()
     for _ in range(60):
-        sending.frame()
-    everything = Nack(sender_ssrc=9, media_ssrc=SSRC, lost=tuple(range(1 << 16)))
+        newest = sending.frame()[-1].sequence_number
+    some = Nack(sender_ssrc=9, media_ssrc=SSRC, lost=tuple(range(newest - 4, newest + 1)))
     sent_bytes, started_us = 0, sending.now_us
     # A round trip that the peer's reports told to be next to nothing.
-    sending.core._rtt_us = 0
-    while sending.now_us - started_us < 2 * WINDOW_US:
-        sending.tell(everything, after_us=20_000)
+    sending.core._reports._rtt_us = 0
+    while sending.now_us - started_us < 4 * WINDOW_US:
+        sending.tell(some, after_us=2_000)
         sent_bytes += sum(len(p.payload) for p in sending.packets())
     # A window's worth at once, and as much again in each window's time.
     window_bytes = sending.core.target_bps * WINDOW_US // 1_000_000 // 8
-    assert 2 * window_bytes < sent_bytes <= 3 * window_bytes + 10_000
+    assert 4 * window_bytes < sent_bytes <= 5 * window_bytes + 10_000
     assert sending.core.counters.retransmittedBytesSent == sent_bytes
+    assert not sending.key_of_next()
+
+
+def test_more_losses_than_the_path_repairs_within_the_bound_are_answered_by_a_key_frame():
+    sending = Sending()
+    for _ in range(30):
+        newest = sending.frame()[-1].sequence_number
+    everything = Nack(sender_ssrc=9, media_ssrc=SSRC, lost=tuple(range(1 << 16)))
+    sending.tell(everything)
+    assert sending.packets() == []
+    assert sending.key_of_next()
+    # What the key frame made useless is not repaired, and the request that crossed it on its way is answered.
+    sending.tell(Nack(sender_ssrc=9, media_ssrc=SSRC, lost=(newest,)))
+    assert sending.packets() == []
+    assert not sending.key_of_next()
 
 
 def test_a_flood_of_requests_makes_a_key_frame_every_300_ms_and_no_more():
