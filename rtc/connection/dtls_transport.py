@@ -15,7 +15,10 @@ from typing import NamedTuple, cast
 from aiortc.rtcdtlstransport import RTCDtlsTransport
 from aiortc.rtcrtpparameters import RTCRtpReceiveParameters
 from aiortc.rtp import RtpPacket
+from aiortc.stats import RTCStatsReport
 
+from ..estimators import CongestionControl, open_estimator
+from ..receive_path import ReceivePath
 from ..rtp.rtcp import (
     Bye,
     FullIntraRequest,
@@ -25,11 +28,15 @@ from ..rtp.rtcp import (
     ReceiverReport,
     SenderReport,
     SourceDescription,
+    TransportFeedback,
     salvage_rtcp,
     serialize_rtcp,
 )
-from .clock import now_us
+from ..send_path import SendPath
+from .clock import now_us, wall_offset_us
 from .endpoint import CoreEndpoint
+from .settings import CallSettings
+from .stats import pair_stats
 
 logger = logging.getLogger("codecpilot.rtc")
 
@@ -59,9 +66,33 @@ class CallDtlsTransport(RTCDtlsTransport):
     """Routes raw packets to the endpoints that run a core and leaves the rest to aiortc.
 
     aiortc closes the transport on any exception; here a datagram that causes one is dropped alone.
+    What the endpoints send shares one path, and so does what they receive.
     """
 
     _has_faulted = False
+    _settings = CallSettings()
+    _send_path: SendPath | None = None
+    _receive_path: ReceivePath | None = None
+
+    def configure(self, settings: CallSettings) -> None:
+        """Set what the connection decides: called once, before anything is sent."""
+        self._settings = settings
+
+    def open_send_path(self, *, has_feedback: bool) -> SendPath:
+        """The path of all that is sent. The first stream that opens it decides whether feedback steers it."""
+        if self._send_path is None:
+            settings, estimator = self._settings, None
+            if has_feedback:
+                control = CongestionControl(settings.congestion_control)
+                estimator = open_estimator(control, start_bps=settings.start_bps)
+            self._send_path = SendPath(estimator=estimator, wall_offset_us=wall_offset_us())
+        return self._send_path
+
+    def open_receive_path(self, *, ssrc: int) -> ReceivePath:
+        """The path of all that is received with transport-wide numbers; ssrc is the first receiver's own."""
+        if self._receive_path is None:
+            self._receive_path = ReceivePath(ssrc=ssrc)
+        return self._receive_path
 
     async def _handle_rtp_data(self, data: bytes, arrival_time_ms: int) -> None:
         if len(data) < 12:
@@ -86,10 +117,18 @@ class CallDtlsTransport(RTCDtlsTransport):
             endpoint.count_malformed_rtcp(malformed)
         for message in messages:
             with self._survived():
+                if isinstance(message, TransportFeedback) and self._send_path is not None:
+                    self._send_path.handle_feedback(message, now_us=now_us())
                 for endpoint in endpoints:
                     endpoint.handle_rtcp_message(message)
                 if isinstance(message, _KNOWN_TO_AIORTC):
                     await super()._handle_rtcp_data(serialize_rtcp([message]))
+
+    def _get_stats(self) -> RTCStatsReport:
+        report = super()._get_stats()
+        if self._send_path is not None:
+            report.add(pair_stats(report[self._stats_id], self._send_path, now_us=now_us()))
+        return report
 
     def _route(self, address: _Address) -> object:
         sources = self._rtp_router.ssrc_table

@@ -159,7 +159,8 @@ class CallPeerConnection(RTCPeerConnection):
     # aiortc calls these by their private names.
     def _RTCPeerConnection__createDtlsTransport(self) -> RTCDtlsTransport:
         method = self._bound(RTCPeerConnection._RTCPeerConnection__createDtlsTransport)  # type: ignore[attr-defined]
-        transport: RTCDtlsTransport = method(self)
+        transport: CallDtlsTransport = method(self)
+        transport.configure(self.settings)
         return transport
 
     def _RTCPeerConnection__createTransceiver(

@@ -1,4 +1,4 @@
-"""Runs sans-I/O parts in real time: drains them whenever something happened or is due, in one task."""
+"""Runs a core in real time: drains it whenever something happened or is due, in one task."""
 
 from __future__ import annotations
 
@@ -13,25 +13,32 @@ logger = logging.getLogger("codecpilot.rtc")
 
 
 class Pump(ABC):
-    """A task that drains what it runs. It wakes up to 1 ms late on an idle machine (epoll's step)."""
+    """A task that drains a core, and a worker thread for its codec. One order of sending results."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, name: str) -> None:
         self._loop = asyncio.get_running_loop()
         self._wake = asyncio.Event()
+        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
         self._task = asyncio.ensure_future(self._run())
 
     @abstractmethod
     async def drain(self) -> int | None:
-        """Do what is ready; when to come again on now_us()'s clock, None for never."""
+        """Do what the core has ready; when to come again on now_us()'s clock, None for never."""
+
+    @abstractmethod
+    def close_codec(self) -> None:
+        """Free the codec; called in the worker."""
 
     def wake(self) -> None:
         """Drain soon: something came in."""
         self._wake.set()
 
     async def stop(self) -> None:
-        """End the task."""
+        """End the task, wait for the codec's last frame and free it."""
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
+        await self._loop.run_in_executor(self._worker, self.close_codec)
+        self._worker.shutdown(wait=False)
 
     async def _run(self) -> None:
         while True:
@@ -51,21 +58,3 @@ class Pump(ABC):
             await self._wake.wait()
             if timer is not None:
                 timer.cancel()
-
-
-class CodecPump(Pump):
-    """Drains a core, and has a worker thread for its codec. One order of sending results."""
-
-    def __init__(self, *, name: str) -> None:
-        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
-        super().__init__()
-
-    @abstractmethod
-    def close_codec(self) -> None:
-        """Free the codec; called in the worker."""
-
-    async def stop(self) -> None:
-        """End the task, wait for the codec's last frame and free it."""
-        await super().stop()
-        await self._loop.run_in_executor(self._worker, self.close_codec)
-        self._worker.shutdown(wait=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import random
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, cast
 
 from aiortc.rtcdtlstransport import RTCDtlsTransport
 from aiortc.rtcrtpparameters import RTCRtpCapabilities, RTCRtpReceiveParameters
@@ -26,6 +26,7 @@ from .capabilities import (
     video_capabilities,
 )
 from .clock import now_us
+from .dtls_transport import CallDtlsTransport
 from .endpoint import CoreEndpoint
 from .receiver_driver import ReceiverDriver
 from .remb import RembSource
@@ -95,7 +96,7 @@ class CallRtpReceiver(RTCRtpReceiver, CoreEndpoint):
                 remote_ssrc=ssrc,
             )
             self._driver = ReceiverDriver(
-                core=ReceiverCore(settings=settings, rng=random.Random(), now_us=now_us()),
+                core=self._open_core(settings),
                 track=self._track,
                 send=lambda data: self.transport._send_rtp(data),
                 emit=self._emit,
@@ -170,6 +171,12 @@ class CallRtpReceiver(RTCRtpReceiver, CoreEndpoint):
         if self._audio_times is not None and isinstance(packet, RtcpSrPacket):
             self._audio_times.sender_report(packet)
         await super()._handle_rtcp_packet(packet)
+
+    def _open_core(self, settings: ReceiverSettings) -> ReceiverCore:
+        path = None
+        if TRANSPORT_CC in settings.extensions:
+            path = cast(CallDtlsTransport, self.transport).open_receive_path(ssrc=settings.ssrc)
+        return ReceiverCore(settings=settings, rng=random.Random(), now_us=now_us(), path=path)
 
     def _tell_pictures(self, frame: Any) -> None:
         captured_us = self.capture_wall_us(frame) if self._goes_with else None

@@ -24,7 +24,7 @@ from ..playout.playout import DecodedPicture, Playout
 from ..receiver import ReceiverCore
 from ..rtp.packet import parse_rtp
 from .clock import now_us
-from .pump import CodecPump
+from .pump import Pump
 from .remb import RembSource
 from .sender import EventSink
 
@@ -44,7 +44,7 @@ class _Decoded:
     decode_us: int
 
 
-class ReceiverDriver(CodecPump):
+class ReceiverDriver(Pump):
     """Feeds packets in, decodes what comes out, and answers the sender."""
 
     def __init__(

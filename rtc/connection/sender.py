@@ -6,7 +6,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Callable, Set
-from typing import Any
+from typing import Any, cast
 
 from aiortc.mediastreams import MediaStreamError, MediaStreamTrack
 from aiortc.rtcdtlstransport import RTCDtlsTransport
@@ -24,7 +24,9 @@ from ..drain import drain_sender
 from ..encode_loop import Skipped
 from ..encoder_session import EncodeJob, EncoderSession
 from ..outgoing_stream import StreamIdentity
+from ..rtp.extensions import TRANSPORT_CC
 from ..rtp.rtcp import ReceiverEstimatedMaximumBitrate, RtcpMessage
+from ..send_path import SendPath
 from ..sender import SenderCore, SenderSettings
 from .capabilities import (
     REMB_FEEDBACK,
@@ -35,8 +37,9 @@ from .capabilities import (
 )
 from .capture_times import CaptureTimes
 from .clock import now_us, wall_offset_us
+from .dtls_transport import CallDtlsTransport
 from .endpoint import CoreEndpoint
-from .pump import CodecPump
+from .pump import Pump
 from .settings import CallSettings
 from .stats import outbound_stats
 
@@ -94,8 +97,10 @@ class CallRtpSender(RTCRtpSender, CoreEndpoint):
                 preset=self._settings.preset,
             )
             self._honours_remb = has_agreed(REMB_FEEDBACK, parameters.codecs)
+            transport = cast(CallDtlsTransport, self.transport)
+            path = transport.open_send_path(has_feedback=TRANSPORT_CC in settings.extensions)
             self.transport._register_rtp_sender(self, parameters)
-            self._driver = _SenderDriver(self, settings, self._settings, self._emit)
+            self._driver = _SenderDriver(self, settings, path, self._settings, self._emit)
             self.runs_core = True
 
     async def stop(self) -> None:
@@ -156,13 +161,14 @@ class CallRtpSender(RTCRtpSender, CoreEndpoint):
         )
 
 
-class _SenderDriver(CodecPump):
+class _SenderDriver(Pump):
     """Reads the track, drains the core, and runs its jobs in a worker thread."""
 
     def __init__(
         self,
         sender: CallRtpSender,
         settings: SenderSettings,
+        path: SendPath,
         call: CallSettings,
         emit: EventSink,
     ) -> None:
@@ -173,6 +179,7 @@ class _SenderDriver(CodecPump):
             rng=random.Random(),
             now_us=now_us(),
             wall_offset_us=wall_offset_us(),
+            path=path,
         )
         self._session = EncoderSession(
             open_encoder=lambda codec, width, height: open_encoder(

@@ -29,7 +29,7 @@ class CallSettings:
     preset: str = "default"
     dependency_descriptor: bool = True
     encoder_threads: int = 1
-    congestion_control: str = CongestionControl.REMB
+    congestion_control: str = CongestionControl.CODECPILOT
     start_bps: int = DEFAULT_START_BPS
 
     def __post_init__(self) -> None:

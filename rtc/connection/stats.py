@@ -12,10 +12,12 @@ from aiortc.stats import (
     RTCOutboundRtpStreamStats,
     RTCRemoteInboundRtpStreamStats,
     RTCStats,
+    RTCTransportStats,
 )
 
 from ..messages import VIDEO_CLOCK_HZ, NegotiatedCodec
 from ..receiver import ReceiverCore
+from ..send_path import SendPath
 from ..sender import SenderCore
 
 _US_PER_S = 1_000_000
@@ -32,8 +34,32 @@ class RTCCodecStats(RTCStats):
 
 
 @dataclass
+class RTCIceCandidatePairStats(RTCStats):
+    """The pair that carries a transport (W3C webrtc-stats 8.15); what follows the estimate is ours.
+
+    availableOutgoingBitrate is None where no transport-wide feedback steers the rate. pacerDelay is
+    how long a frame that came now would wait, in seconds; transportFeedbackIgnored counts messages
+    that said nothing new, or nothing possible.
+    """
+
+    transportId: str
+    state: str
+    nominated: bool
+    packetsSent: int
+    packetsReceived: int
+    bytesSent: int
+    bytesReceived: int
+    availableOutgoingBitrate: int | None
+    pacerDelay: float
+    bytesInFlight: int
+    paddingBytesSent: int
+    transportFeedbackReceived: int
+    transportFeedbackIgnored: int
+
+
+@dataclass
 class CallOutboundRtpStreamStats(RTCOutboundRtpStreamStats):
-    """Outgoing video; codec and the last five fields are ours. Times in seconds."""
+    """Outgoing video; codec and the last six fields are ours. Times in seconds."""
 
     mid: str
     codecId: str
@@ -47,6 +73,8 @@ class CallOutboundRtpStreamStats(RTCOutboundRtpStreamStats):
     totalEncodeTime: float
     frameWidth: int
     frameHeight: int
+    headerBytesSent: int
+    totalPacketSendDelay: float
     retransmittedPacketsSent: int
     retransmittedBytesSent: int
     nackCount: int
@@ -54,6 +82,7 @@ class CallOutboundRtpStreamStats(RTCOutboundRtpStreamStats):
     firCount: int
     framesCaptured: int
     framesDropped: int
+    framesExpired: int
     encodeTries: int
     totalEncodeCpuTime: float
     malformedRtcp: int
@@ -116,6 +145,8 @@ def outbound_stats(sender: RTCRtpSender, core: SenderCore, implementation: str) 
         totalEncodeTime=c.totalEncodeTimeUs / _US_PER_S,
         frameWidth=c.frameWidth,
         frameHeight=c.frameHeight,
+        headerBytesSent=c.headerBytesSent,
+        totalPacketSendDelay=c.totalPacketSendDelayUs / _US_PER_S,
         retransmittedPacketsSent=c.retransmittedPacketsSent,
         retransmittedBytesSent=c.retransmittedBytesSent,
         nackCount=c.nackCount,
@@ -123,6 +154,7 @@ def outbound_stats(sender: RTCRtpSender, core: SenderCore, implementation: str) 
         firCount=c.firCount,
         framesCaptured=c.framesCaptured,
         framesDropped=c.framesDropped,
+        framesExpired=c.framesExpired,
         encodeTries=c.encodeTries,
         totalEncodeCpuTime=c.totalEncodeCpuTimeUs / _US_PER_S,
         malformedRtcp=c.malformedRtcp,
@@ -178,6 +210,31 @@ def inbound_stats(
         undecodableFrames=c.undecodableFrames,
     )
     return [codec, inbound]
+
+
+def pair_stats(
+    transport: RTCTransportStats, path: SendPath, *, now_us: int
+) -> RTCIceCandidatePairStats:
+    """The entry of the candidate pair that a transport's entry is about."""
+    heard = path.feedback_counters
+    return RTCIceCandidatePairStats(
+        timestamp=transport.timestamp,
+        type="candidate-pair",
+        id=f"candidate-pair_{transport.id}",
+        transportId=transport.id,
+        state="succeeded",
+        nominated=True,
+        packetsSent=transport.packetsSent,
+        packetsReceived=transport.packetsReceived,
+        bytesSent=transport.bytesSent,
+        bytesReceived=transport.bytesReceived,
+        availableOutgoingBitrate=path.available_outgoing_bps,
+        pacerDelay=path.wait_us(now_us=now_us) / _US_PER_S,
+        bytesInFlight=path.in_flight_bytes,
+        paddingBytesSent=path.counters.paddingBytesSent,
+        transportFeedbackReceived=heard.received,
+        transportFeedbackIgnored=heard.refused_floods + heard.refused_times + heard.without_news,
+    )
 
 
 def _codec_stats(codec: NegotiatedCodec, transport_id: str) -> RTCCodecStats:

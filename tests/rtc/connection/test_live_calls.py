@@ -159,8 +159,8 @@ async def test_closing_while_the_call_is_set_up_leaves_nothing_behind() -> None:
     assert (a.connectionState, b.connectionState) == ("closed", "closed")
 
 
-async def test_the_receivers_estimate_reaches_the_sender() -> None:
-    async with in_call(call(), call()) as (a, b):
+async def test_the_receivers_estimate_reaches_a_sender_that_knows_no_better() -> None:
+    async with in_call(call(), call(congestion_control="remb")) as (a, b):
         viewer, estimates = Viewer(b), []
         sender = a.addTrack(DrawnTrack())
         await negotiate(a, b)

@@ -74,6 +74,7 @@ async def test_av1_offers_what_its_feedback_needs() -> None:
             "nack pli",
             "ccm fir",
             "goog-remb",
+            "transport-cc",
         }
 
 

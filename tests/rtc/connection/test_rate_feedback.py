@@ -96,7 +96,7 @@ def _feedback(section: str) -> dict[str, set[str]]:
 
 
 async def test_transport_feedback_is_offered_on_our_own_video_codecs_alone() -> None:
-    async with in_call(call(congestion_control="codecpilot")) as (pc,):
+    async with in_call(call()) as (pc,):
         audio, video = await _offer(pc)
         having = {name for name, told in _feedback(video).items() if "transport-cc" in told}
         assert having == {"AV1", "H264"}
@@ -127,7 +127,7 @@ async def test_the_congestion_control_decides_what_is_offered(
 
 
 async def test_an_answer_takes_chromiums_ids_and_leaves_its_sound_out() -> None:
-    async with in_call(call(congestion_control="codecpilot")) as (pc,):
+    async with in_call(call()) as (pc,):
         await pc.setRemoteDescription(RTCSessionDescription(sdp=CHROMIUM_OFFER, type="offer"))
         pc.addTrack(DrawnTrack())
         audio, video = _sections((await pc.createAnswer()).sdp)
@@ -140,7 +140,7 @@ async def test_an_answer_takes_chromiums_ids_and_leaves_its_sound_out() -> None:
 
 
 async def test_later_offers_keep_the_number_that_chromium_gave() -> None:
-    async with in_call(call(congestion_control="codecpilot")) as (pc,):
+    async with in_call(call()) as (pc,):
         await pc.setRemoteDescription(RTCSessionDescription(sdp=CHROMIUM_OFFER, type="offer"))
         await pc.setLocalDescription(await pc.createAnswer())
         pc.addTransceiver("video")
@@ -151,7 +151,7 @@ async def test_later_offers_keep_the_number_that_chromium_gave() -> None:
 
 
 async def test_a_stock_connection_is_answered_with_remb_alone() -> None:
-    async with in_call(call(congestion_control="codecpilot"), RTCPeerConnection(ALONE)) as (
+    async with in_call(call(), RTCPeerConnection(ALONE)) as (
         ours,
         stock,
     ):
@@ -165,7 +165,7 @@ async def test_a_stock_connection_is_answered_with_remb_alone() -> None:
 
 
 async def test_a_stock_connection_leaves_transport_feedback_out_of_its_answer() -> None:
-    async with in_call(call(congestion_control="codecpilot"), RTCPeerConnection(ALONE)) as (
+    async with in_call(call(), RTCPeerConnection(ALONE)) as (
         ours,
         stock,
     ):
