@@ -12,6 +12,8 @@ BASE_WINDOW_US = 10_000_000
 QUEUE_US = 15_000
 # ours: a delay that was there within the last second is no news.
 NEWS_WINDOW_US = 1_000_000
+# ours: send times have steps of 4 us, and timers that are late by less are usual.
+NEWS_US = 1_000
 
 _STEP_US = 10_000
 _FRACTION_BITS = 18  # abs-send-time: 6.18 fixed point seconds
@@ -23,17 +25,20 @@ class DelayRise:
 
     def __init__(self) -> None:
         self._send_times = Unwrapper(_SEND_TIME_BITS)
-        self._least = WindowedMinimum(window_us=BASE_WINDOW_US)
-        self._most = WindowedMinimum(window_us=NEWS_WINDOW_US)
+        self._base = WindowedMinimum(window_us=BASE_WINDOW_US)
+        # Of delays turned negative: their least is the longest delay.
+        self._longest = WindowedMinimum(window_us=NEWS_WINDOW_US)
 
     def add(self, abs_send_time: int, *, arrival_us: int) -> bool:
-        """Take a packet; whether it waited longer than any of the last second, and for long.
+        """Take a packet; whether it queued for long, and longer than any of the last second.
 
         abs_send_time is the header extension's value.
         """
         sent_us = self._send_times.unwrap(abs_send_time) * 1_000_000 >> _FRACTION_BITS
         delay_us = arrival_us - sent_us
         step_us = arrival_us - arrival_us % _STEP_US
-        queue_us = delay_us - self._least.add(delay_us, now_us=step_us)
-        most_us = -self._most.add(-delay_us, now_us=step_us)
-        return queue_us >= QUEUE_US and delay_us >= most_us
+        queue_us = delay_us - self._base.add(delay_us, now_us=step_us)
+        longest = self._longest.least(now_us=step_us)
+        self._longest.add(-delay_us, now_us=step_us)
+        is_news = longest is None or delay_us >= NEWS_US - longest
+        return is_news and queue_us >= QUEUE_US

@@ -17,7 +17,16 @@ class WindowedMinimum:
         """Take a value; the least of those not older than the window."""
         while self._values and self._values[-1][1] >= value:
             self._values.pop()
-        self._values.append((now_us, value))
-        while self._values[0][0] < now_us - self._window_us:
-            self._values.popleft()
+        if not self._values or self._values[-1][0] != now_us:
+            self._values.append((now_us, value))
+        self._expire(now_us)
         return self._values[0][1]
+
+    def least(self, *, now_us: int) -> int | None:
+        """The least of those not older than the window; None when there is none."""
+        self._expire(now_us)
+        return self._values[0][1] if self._values else None
+
+    def _expire(self, now_us: int) -> None:
+        while self._values and self._values[0][0] < now_us - self._window_us:
+            self._values.popleft()

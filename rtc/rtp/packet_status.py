@@ -6,7 +6,6 @@ Sections are those of draft-holmer-rmcat-transport-wide-cc-extensions-01.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
 
 from codecpilot.codecs.errors import RemoteError
 
@@ -51,8 +50,8 @@ def read_chunks(body: bytes, offset: int, *, count: int) -> tuple[list[tuple[int
     return runs, offset
 
 
-def write_chunks(symbols: Sequence[int]) -> bytes:
-    """The chunks for these symbols, as few as can be."""
+def write_chunks(symbols: bytes) -> bytes:
+    """The chunks for these symbols, a byte each, as few as can be."""
     ends = _chunk_ends(symbols)
     chunks = bytearray()
     start = 0
@@ -63,34 +62,39 @@ def write_chunks(symbols: Sequence[int]) -> bytes:
     return bytes(chunks)
 
 
-def _chunk_ends(symbols: Sequence[int]) -> list[int]:
+def _chunk_ends(symbols: bytes) -> list[int]:
     """Where the chunk that starts at each symbol ends in a shortest list of chunks."""
     count = len(symbols)
     fewest = [0] * (count + 1)  # chunks from here to the end
     ends = [0] * count
-    run_end = next_large = count
-    for start in range(count - 1, -1, -1):
+    run_end = count
+    start = count - 1
+    while start >= 0:
         goes_on = start + 1 < count and symbols[start + 1] == symbols[start]
         # A run may stop short of its end, where what follows then falls better into vectors.
         if not goes_on or fewest[start + 1] < fewest[run_end]:
             run_end = start + 1
-        if symbols[start] == LARGE_DELTA:
-            next_large = start
         end = min(run_end, start + MAX_RUN)
         one_bit_end = min(start + ONE_BIT_SYMBOLS, count)
-        if one_bit_end <= next_large and fewest[one_bit_end] < fewest[end]:
+        if LARGE_DELTA not in symbols[start:one_bit_end] and fewest[one_bit_end] < fewest[end]:
             end = one_bit_end
         two_bit_end = min(start + TWO_BIT_SYMBOLS, count)
         if fewest[two_bit_end] < fewest[end]:
             end = two_bit_end
-        ends[start] = end
-        fewest[start] = fewest[end] + 1
+        first = start
+        if end == run_end >= start + ONE_BIT_SYMBOLS:
+            # No vector reaches beyond the run from anywhere before: all of it is the same chunk.
+            run_start = len(symbols[:start].rstrip(symbols[start : start + 1]))
+            first = max(run_start, run_end - MAX_RUN)
+        ends[first : start + 1] = [end] * (start + 1 - first)
+        fewest[first : start + 1] = [fewest[end] + 1] * (start + 1 - first)
+        start = first - 1
     return ends
 
 
-def _chunk(symbols: Sequence[int]) -> int:
+def _chunk(symbols: bytes) -> int:
     first, count = symbols[0], len(symbols)
-    if all(symbol == first for symbol in symbols):
+    if symbols.count(first) == count:
         return first << 13 | count
     two_bit = count <= TWO_BIT_SYMBOLS
     bits, capacity = (2, TWO_BIT_SYMBOLS) if two_bit else (1, ONE_BIT_SYMBOLS)

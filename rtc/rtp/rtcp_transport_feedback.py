@@ -87,7 +87,7 @@ class TransportFeedback(RtcpMessage):
             len(self.statuses),
             self.reference_time << 8 | self.feedback_count,
         )
-        chunks = write_chunks([_symbol(status) for status in self.statuses])
+        chunks = write_chunks(_symbols(self.statuses))
         return RTPFB, 15, fixed + chunks + _write_deltas(self.statuses)
 
 
@@ -144,10 +144,15 @@ def _split(arrivals: Iterable[tuple[int, int]], *, base_number: int) -> list[_Pa
     return parts
 
 
-def _symbol(status: int | None) -> int:
-    if status is None:
-        return NOT_RECEIVED
-    return SMALL_DELTA if 0 <= status <= _SMALL_DELTA_MAX else LARGE_DELTA
+def _symbols(statuses: Sequence[int | None]) -> bytes:
+    return bytes(
+        NOT_RECEIVED
+        if status is None
+        else SMALL_DELTA
+        if 0 <= status <= _SMALL_DELTA_MAX
+        else LARGE_DELTA
+        for status in statuses
+    )
 
 
 def _write_deltas(statuses: Sequence[int | None]) -> bytes:
