@@ -12,25 +12,32 @@ import numpy as np
 
 from codecpilot.codecs.errors import RemoteError
 from codecpilot.codecs.types import Codec, EncodedFrame, EncodeRequest, Picture
+from codecpilot.ratecontrol.bandwidth.messages import BandwidthEstimator
 from codecpilot.ratecontrol.frame_controller import FrameController
 from codecpilot.rtc.drain import drain_receiver, drain_sender
 from codecpilot.rtc.encoder_session import EncodeJob, EncoderSession
 from codecpilot.rtc.messages import DecodedFrame, NegotiatedCodec, ReceivedFrame
+from codecpilot.rtc.outgoing_packet import DATAGRAM_OVERHEAD_BYTES
 from codecpilot.rtc.outgoing_stream import StreamIdentity
+from codecpilot.rtc.receive_path import ReceivePath
 from codecpilot.rtc.receiver import ReceiverCore, ReceiverSettings
 from codecpilot.rtc.rtp.extensions import (
     ABS_CAPTURE_TIME,
     ABS_SEND_TIME,
     DEPENDENCY_DESCRIPTOR,
     MID,
+    TRANSPORT_CC,
     ExtensionMap,
 )
 from codecpilot.rtc.rtp.rtcp import parse_rtcp
+from codecpilot.rtc.rtp.rtcp_transport_feedback import TransportFeedback
+from codecpilot.rtc.send_path import SendPath
 from codecpilot.rtc.sender import SenderCore, SenderSettings
 
 AV1 = NegotiatedCodec(codec=Codec.AV1, payload_type=45, rtx_payload_type=46)
 H264 = NegotiatedCodec(codec=Codec.H264, payload_type=99, rtx_payload_type=100)
 IDS = {MID: 1, ABS_SEND_TIME: 3, DEPENDENCY_DESCRIPTOR: 4, ABS_CAPTURE_TIME: 5}
+PATH_IDS = IDS | {TRANSPORT_CC: 6}
 IDENTITY = StreamIdentity(
     ssrc=1111,
     rtx_ssrc=2222,
@@ -118,7 +125,10 @@ class FakeDecoder:
 
 @dataclass
 class FakeLink:
-    """One direction: loses, delays, duplicates and reorders by a seeded generator."""
+    """One direction: loses, delays, duplicates and reorders by a seeded generator.
+
+    With a capacity datagrams queue for it, up to queue_us of waiting; then they are lost.
+    """
 
     rng: random.Random
     delay_us: int = 20_000
@@ -126,10 +136,18 @@ class FakeLink:
     duplication: float = 0.0
     jitter_us: int = 0
     drop: Callable[[bytes], bool] = field(default=lambda data: False)
+    capacity_bps: int | None = None
+    queue_us: int = 300_000
+    free_us: int = 0
 
     def deliveries(self, data: bytes, now_us: int) -> list[int]:
         if self.rng.random() < self.loss or self.drop(data):
             return []
+        if self.capacity_bps is not None:
+            if self.free_us - now_us > self.queue_us:
+                return []
+            serial_us = (len(data) + DATAGRAM_OVERHEAD_BYTES) * 8_000_000 // self.capacity_bps
+            now_us = self.free_us = max(now_us, self.free_us) + serial_us
         copies = 2 if self.rng.random() < self.duplication else 1
         return [now_us + self.delay_us + self.rng.randint(0, self.jitter_us) for _ in range(copies)]
 
@@ -144,9 +162,12 @@ class Pair:
         codecs: tuple[NegotiatedCodec, ...] = (AV1, H264),
         descriptor: bool = True,
         target_bps: int = 300_000,
+        estimator: BandwidthEstimator | None = None,
     ) -> None:
+        """With an estimator the two agree on transport-wide feedback."""
         rng = random.Random(seed)
-        ids = {u: i for u, i in IDS.items() if descriptor or u != DEPENDENCY_DESCRIPTOR}
+        ids = IDS if estimator is None else PATH_IDS
+        ids = {u: i for u, i in ids.items() if descriptor or u != DEPENDENCY_DESCRIPTOR}
         self.now_us = 1_000_000
         self.media = FakeLink(rng)
         self.feedback = FakeLink(rng)
@@ -161,11 +182,13 @@ class Pair:
             rng=rng,
             now_us=self.now_us,
             wall_offset_us=WALL_OFFSET_US,
+            path=SendPath(estimator=estimator, wall_offset_us=WALL_OFFSET_US),
         )
         self.receiver = ReceiverCore(
             settings=ReceiverSettings(ssrc=3333, codecs=codecs, extensions=ExtensionMap(ids)),
             rng=rng,
             now_us=self.now_us,
+            path=ReceivePath(ssrc=3333) if estimator is not None else None,
         )
         self.session = EncoderSession(
             open_encoder=lambda codec, width, height: FakeEncoder(codec),
@@ -250,4 +273,6 @@ class Pair:
 
     def _to_sender(self, data: bytes) -> None:
         for message in parse_rtcp(data):
+            if isinstance(message, TransportFeedback):
+                self.sender.path.handle_feedback(message, now_us=self.now_us)
             self.sender.handle_rtcp(message, now_us=self.now_us)
