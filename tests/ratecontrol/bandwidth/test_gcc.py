@@ -5,8 +5,15 @@ from collections.abc import Callable
 import pytest
 
 from codecpilot.codecs.errors import LocalError
-from codecpilot.ratecontrol.bandwidth.gcc import GccEstimator
-from codecpilot.ratecontrol.bandwidth.messages import BandwidthEstimator, Feedback
+from codecpilot.ratecontrol.bandwidth.acknowledged import AcknowledgedSettings
+from codecpilot.ratecontrol.bandwidth.gcc import GccEstimator, GccSettings
+from codecpilot.ratecontrol.bandwidth.messages import (
+    BandwidthEstimator,
+    Feedback,
+    PacketResult,
+    SentPacket,
+)
+from codecpilot.ratecontrol.bandwidth.probes import ProbeSettings
 
 from .link import SECOND_US, Call, Link
 
@@ -15,7 +22,7 @@ def constant(rate_bps: int) -> Callable[[int], int]:
     return lambda now_us: rate_bps
 
 
-def steps(*changes: tuple[int, int]) -> Callable[[int], int]:
+def steps(*changes: tuple[float, int]) -> Callable[[int], int]:
     """Rates from these seconds on."""
     return lambda now_us: [rate for start_s, rate in changes if start_s * SECOND_US <= now_us][-1]
 
@@ -108,6 +115,53 @@ def test_a_source_that_grows_is_given_room_within_a_second() -> None:
     # Probes stop at twice the demand.
     assert max(sample.target_bps for sample in run.between(0, 12)) <= 410_000
     assert run.between(13, 14)[0].target_bps >= 1_500_000
+
+
+def test_after_a_short_dip_what_was_before_is_probed() -> None:
+    settings = GccSettings(probes=ProbeSettings(drop_needs_alr=False))
+    run = call(steps((0, 800_000), (10, 100_000), (10.5, 800_000)))
+    run.estimator = GccEstimator(settings)
+    run.run(20)
+    before = run.mean_target(9, 10)
+    assert 0.75 * before < run.probes_bps[-1] < 1.05 * before
+    assert 0.7 * before < run.mean_target(13, 20) < 1.05 * before
+
+
+def test_a_probe_lowers_the_target_no_further_than_a_little_below_what_arrives() -> None:
+    estimator = GccEstimator(start_bps=550_000)
+    estimator.set_demand(500_000, now_us=0)
+    cluster = estimator.poll_probe(now_us=0)
+    assert cluster is not None
+    sent_us = arrival_us = 0
+    for number in range(206):
+        probing = number >= 200
+        sent_us += 20_000
+        arrival_us += 24_000 if probing else 20_000
+        packet = SentPacket(
+            number=number,
+            sent_us=sent_us,
+            size_bytes=1_250,
+            probe_id=cluster.probe_id if probing else None,
+        )
+        results = (PacketResult(packet=packet, arrival_us=arrival_us),)
+        feedback = Feedback(now_us=sent_us + 50_000, results=results, in_flight_bytes=0)
+        estimator.handle_sent(packet, in_flight_bytes=0)
+        estimator.handle_feedback(feedback)
+    # The probe reached 396 kbps of the 500 kbps that arrived before.
+    assert 0.85 * 460_000 < estimator.target_bps < 0.85 * 540_000
+
+
+def test_when_the_source_is_no_longer_limited_what_arrives_is_followed_faster() -> None:
+    reached = []
+    for variance in (0.0, 200.0):
+        run = call(constant(3_000_000))
+        acknowledged = AcknowledgedSettings(change_variance=variance)
+        estimator = GccEstimator(GccSettings(acknowledged=acknowledged))
+        run.estimator = estimator
+        run.demand_bps = steps((0, 800_000), (5, 200_000), (10, 1_500_000))
+        run.run(11)
+        reached.append(estimator.acknowledged_bps or 0)
+    assert 200_000 < reached[0] < 0.5 * reached[1] < 750_000
 
 
 def test_the_same_calls_give_the_same_estimates() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from codecpilot.ratecontrol.bandwidth.arrival_groups import GroupDelta
-from codecpilot.ratecontrol.bandwidth.trendline import Trendline, Usage
+from codecpilot.ratecontrol.bandwidth.trendline import Trendline, TrendlineSettings, Usage
 
 
 def feed(trendline: Trendline, growths_us: list[int], *, start: int = 0) -> list[Usage]:
@@ -66,6 +66,22 @@ def test_jitter_raises_the_threshold_and_calm_lowers_it() -> None:
     assert calm_ms + 2 < trendline.threshold_ms < 600
     feed(trendline, [0] * 400, start=60 + len(wave))
     assert trendline.threshold_ms == pytest.approx(6.0)
+
+
+def test_the_threshold_falls_faster_than_it_rises() -> None:
+    trendline = Trendline()
+    # 20 ms at 0.039 a millisecond take three quarters of it off at once.
+    feed(trendline, [0] * 3)
+    assert trendline.threshold_ms == pytest.approx(6.0)
+
+
+def test_over_the_threshold_a_slope_that_falls_is_no_overuse() -> None:
+    trendline = Trendline(TrendlineSettings(window=4, smoothing=0.0))
+    feed(trendline, [0] * 60)
+    # Over four groups the slope is 0.22, then 0.07, both far above the threshold of 0.025.
+    assert feed(trendline, [15_000, -15_000], start=60) == [Usage.NORMAL, Usage.NORMAL]
+    feed(trendline, [0] * 60, start=62)
+    assert feed(trendline, [15_000, 15_000], start=122)[-1] is Usage.OVERUSE
 
 
 def test_a_clock_drift_of_200_ppm_is_normal() -> None:
