@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from ..ratecontrol.bandwidth.codesign import CodesignEstimator
 from ..ratecontrol.bandwidth.gcc import GccEstimator
 from ..ratecontrol.bandwidth.messages import BandwidthEstimator
 
@@ -32,4 +33,6 @@ def open_estimator(name: CongestionControl, *, start_bps: int) -> BandwidthEstim
     """A new path's estimator; None where no transport-wide feedback is used."""
     if not name.uses_transport_feedback:
         return None
-    return GccEstimator(start_bps=start_bps)
+    if name is CongestionControl.GCC:
+        return GccEstimator(start_bps=start_bps)
+    return CodesignEstimator(start_bps=start_bps)
