@@ -22,6 +22,8 @@ class FrameKind(StrEnum):
 class DropReason(StrEnum):
     """Why a picture is not sent."""
 
+    FRAME_RATE = "frame rate"
+    """Decided before encoding: at this rate fewer pictures look better."""
     BACKLOG = "backlog"
     """Decided before encoding: what was sent before leaves no room."""
     TOO_LARGE = "too large"

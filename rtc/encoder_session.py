@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ..codecs.slot_book import SlotBook
 from ..codecs.types import Codec, Content, EncodedFrame, Picture, VideoEncoder
 from ..ratecontrol.frame_controller import FrameController
+from .codec_ladder import CodecReason
 from .encode_loop import Skipped, encode_picture
 
 EncoderFactory = Callable[[Codec, int, int], VideoEncoder]
@@ -16,7 +17,10 @@ EncoderFactory = Callable[[Codec, int, int], VideoEncoder]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncodeJob:
-    """One picture to encode, and all that is decided about it beforehand."""
+    """One picture to encode, and all that is decided about it beforehand.
+
+    every tells that one of so many captured pictures is sent, codec_reason why this codec encodes it.
+    """
 
     picture: Picture
     codec: Codec
@@ -27,6 +31,8 @@ class EncodeJob:
     preset: str
     content: Content
     now_us: int
+    every: int = 1
+    codec_reason: CodecReason = CodecReason.APPLICATION
 
 
 class EncoderSession:

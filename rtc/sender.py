@@ -11,10 +11,14 @@ from dataclasses import dataclass
 
 from ..codecs.errors import LocalError
 from ..codecs.types import Codec, Content, EncodedFrame, Picture
+from ..ratecontrol.messages import DropReason
 from .encode_loop import Skipped
 from .encoder_session import EncodeJob
+from .key_answers import KeyAnswers
 from .messages import NegotiatedCodec
 from .outgoing_stream import OutgoingStream, StreamIdentity
+from .quality_limitation import QualityLimitationReason
+from .rate_adaptation import RateAdaptation
 from .resilience.nack import DEFAULT_RTT_US
 from .resilience.retransmission_budget import RetransmissionBudget
 from .rtp.extensions import ExtensionMap
@@ -36,8 +40,6 @@ from .stats import OutboundCounters
 
 # ours: the periodic higher-quality frame, a second apart as the design's budget assumes.
 LTR_INTERVAL_US = 1_000_000
-# libwebrtc kMinKeyFrameRequestIntervalMs (VideoStreamEncoder): a flood of requests makes no flood of key frames.
-MIN_KEY_INTERVAL_US = 300_000
 # ours: a REMB or an estimate below this starves the call rather than steering it.
 MIN_TARGET_BPS = 10_000
 
@@ -80,8 +82,10 @@ class SenderCore:
         """
         self.settings = settings
         self.counters = OutboundCounters(targetBitrate=settings.target_bps)
-        self.codec = settings.codecs[0]
         self.path = path or SendPath(estimator=None, wall_offset_us=wall_offset_us)
+        self._adaptation = RateAdaptation(
+            codecs=settings.codecs, counters=self.counters, now_us=now_us
+        )
         self._stream = OutgoingStream(
             identity=settings.identity,
             codecs=settings.codecs,
@@ -102,10 +106,8 @@ class SenderCore:
         self._encoding: EncodeJob | None = None
         self._held_until_us: int | None = None
         self._next_frame_id = 0
-        self._key_wanted = True
-        self._key_sent_us: int | None = None
+        self._keys = KeyAnswers()
         self._last_ltr_us: int | None = None
-        self._last_fir: int | None = None
         self._budget = RetransmissionBudget()
         self._told_bps: int | None = None
         self._tell_demand(now_us)
@@ -116,6 +118,11 @@ class SenderCore:
         share_bps = self.path.share_bps(self.settings.identity.ssrc)
         demand_bps = self._demand_bps
         return demand_bps if share_bps is None else max(min(demand_bps, share_bps), MIN_TARGET_BPS)
+
+    @property
+    def codec(self) -> NegotiatedCodec:
+        """What the next picture is encoded with."""
+        return self._adaptation.codec
 
     @property
     def rtt_us(self) -> int | None:
@@ -129,25 +136,41 @@ class SenderCore:
         self._max_bps = target_bps
         self.counters.targetBitrate = self.target_bps
 
-    def set_codec(self, codec: Codec) -> None:
-        """Go on with another negotiated codec from the next picture, which is a key frame."""
-        for negotiated in self.settings.codecs:
-            if negotiated.codec is codec:
-                self.codec = negotiated
-                return
-        names = ", ".join(c.codec for c in self.settings.codecs)
-        raise LocalError(f"{codec} was not negotiated, only {names}")
+    def set_codec(self, codec: Codec | None) -> None:
+        """Go on with this negotiated codec, whatever the rate; None leaves it to the rate again.
+
+        The next picture is a key frame if the codec changes.
+        """
+        self._adaptation.set_codec(codec)
 
     def request_key(self) -> None:
         """Make the next picture a key frame."""
-        self._key_wanted = True
+        self._keys.wanted = True
 
-    def handle_picture(self, picture: Picture) -> None:
-        """Take a captured picture; one that still waits for the encoder is dropped for it."""
-        self.counters.framesCaptured += 1
-        if self._pending is not None:
-            self.counters.framesDropped += 1
+    def quality_limitation_durations_us(self, *, now_us: int) -> dict[QualityLimitationReason, int]:
+        """W3C's qualityLimitationDurations, in us, up to now."""
+        return self._adaptation.limitation.durations_us(now_us=now_us)
+
+    def handle_picture(self, picture: Picture) -> DropReason | None:
+        """Take a captured picture; one that still waits for the encoder is dropped for it.
+
+        Tells why the picture itself is not taken: a low rate leaves out some. None when it is.
+        """
+        if not self._adaptation.takes(
+            picture,
+            target_bps=self.target_bps,
+            max_bps=self._max_bps,
+            at_once=self._keys.wanted or self._stream.needs_key,
+        ):
+            return DropReason.FRAME_RATE
+        # One that waits for the pacer says nothing of the encoder.
+        is_waiting = self._pending is not None
+        self._adaptation.taken(
+            is_busy=is_waiting and self._encoding is not None, now_us=picture.capture_us
+        )
+        self.counters.framesDropped += is_waiting
         self._pending = picture
+        return None
 
     def poll_encode(self, *, now_us: int) -> EncodeJob | None:
         """A job for the worker; None when there is no picture or the encoder is busy, or the pacer full.
@@ -161,9 +184,12 @@ class SenderCore:
         if self._held_until_us is not None:
             return None
         picture, self._pending = self._pending, None
-        due = self._last_ltr_us is None or now_us - self._last_ltr_us >= LTR_INTERVAL_US
-        key = self._key_wanted or self._stream.needs_key
         self.counters.targetBitrate = self.target_bps
+        self._adaptation.choose_codec(
+            picture, target_bps=self.counters.targetBitrate, now_us=now_us
+        )
+        due = self._last_ltr_us is None or now_us - self._last_ltr_us >= LTR_INTERVAL_US
+        key = self._keys.wanted or self._stream.needs_key
         self._encoding = EncodeJob(
             picture=picture,
             codec=self.codec.codec,
@@ -174,6 +200,8 @@ class SenderCore:
             preset=self.settings.preset,
             content=self.settings.content,
             now_us=now_us,
+            every=self._adaptation.every,
+            codec_reason=self._adaptation.codec_reason,
         )
         return self._encoding
 
@@ -183,15 +211,15 @@ class SenderCore:
         if job is None:
             return
         if not isinstance(result, EncodedFrame):
-            self.counters.framesDropped += 1
-            self._count_skipped(result)
+            self.counters.count_skipped(result)
             return
         self._next_frame_id += 1
         if result.key:
-            self._key_wanted, self._key_sent_us = False, now_us
+            self._keys.sent(now_us=now_us)
         if result.key or job.ltr:
             self._last_ltr_us = now_us
-        self._count_encoded(result)
+        self.counters.count_encoded(result)
+        self._adaptation.coded(result, picture=job.picture)
         codec = next(c for c in self.settings.codecs if c.codec is result.codec)
         self.path.enqueue(self._stream.packets(result, codec=codec, now_us=now_us), now_us=now_us)
 
@@ -208,9 +236,11 @@ class SenderCore:
             self._handle_nack(message, now_us=now_us)
         elif isinstance(message, PictureLossIndication) and message.media_ssrc == ssrc:
             self.counters.pliCount += 1
-            self._handle_key_request(now_us)
+            self._keys.asked(rtt_us=self.rtt_us, now_us=now_us)
         elif isinstance(message, FullIntraRequest):
-            self._handle_fir(message, ssrc=ssrc, now_us=now_us)
+            self.counters.firCount += self._keys.fir(
+                message, ssrc=ssrc, rtt_us=self.rtt_us, now_us=now_us
+            )
         elif isinstance(message, ReceiverEstimatedMaximumBitrate) and ssrc in message.ssrcs:
             self._remb_bps = message.bitrate_bps
             self._tell_demand(now_us)
@@ -249,41 +279,10 @@ class SenderCore:
         )
         if packets is None:
             # More than the path carries within the bound: a new beginning is there sooner.
-            self._handle_key_request(now_us)
+            self._keys.asked(rtt_us=self.rtt_us, now_us=now_us)
             return
         self._budget.spend(sum(packet.size_bytes for packet in packets))
         self.path.enqueue(packets, now_us=now_us)
-
-    def _handle_key_request(self, now_us: int) -> None:
-        """Requests that crossed a key frame on its way are answered by that one."""
-        rtt_us = self.rtt_us if self.rtt_us is not None else DEFAULT_RTT_US
-        answered_us = max(rtt_us, MIN_KEY_INTERVAL_US)
-        if self._key_sent_us is None or now_us - self._key_sent_us >= answered_us:
-            self._key_wanted = True
-
-    def _handle_fir(self, message: FullIntraRequest, *, ssrc: int, now_us: int) -> None:
-        # RFC 5104 4.3.1.1: a repeated sequence number is the same request.
-        for media_ssrc, number in message.requests:
-            if media_ssrc == ssrc and number != self._last_fir:
-                self._last_fir = number
-                self.counters.firCount += 1
-                self._handle_key_request(now_us)
-
-    def _count_skipped(self, skipped: Skipped | None) -> None:
-        if skipped is not None:
-            self.counters.encodeTries += skipped.tries
-            self.counters.totalEncodeTimeUs += skipped.encode_us
-            self.counters.totalEncodeCpuTimeUs += skipped.encode_cpu_us
-
-    def _count_encoded(self, frame: EncodedFrame) -> None:
-        counters = self.counters
-        counters.framesEncoded += 1
-        counters.keyFramesEncoded += frame.key
-        counters.encodeTries += frame.tries
-        counters.qpSum += frame.quantizer
-        counters.totalEncodeTimeUs += frame.encode_us
-        counters.totalEncodeCpuTimeUs += frame.encode_cpu_us
-        counters.frameWidth, counters.frameHeight = frame.width, frame.height
 
     @property
     def _demand_bps(self) -> int:

@@ -7,15 +7,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..codecs.types import EncodedFrame
+from .encode_loop import Skipped
+from .quality_limitation import QualityLimitationReason
+
 
 @dataclass(slots=True)
 class OutboundCounters:
     """RTCOutboundRtpStreamStats, and what it lacks: pictures captured and dropped, frames never sent.
 
-    framesExpired counts encoded frames that would have left too late, or that depend on such a one.
+    framesLeftOut counts pictures that the frame rate leaves out, framesDropped those that found the
+    encoder busy or no room; framesExpired encoded frames that would have left too late, or that depend
+    on such a one.
     """
 
     framesCaptured: int = 0
+    framesLeftOut: int = 0
     framesDropped: int = 0
     framesExpired: int = 0
     framesEncoded: int = 0
@@ -36,12 +43,33 @@ class OutboundCounters:
     nackCount: int = 0
     pliCount: int = 0
     firCount: int = 0
+    codecSwitches: int = 0
+    qualityLimitationReason: QualityLimitationReason = QualityLimitationReason.NONE
+    qualityLimitationResolutionChanges: int = 0
     targetBitrate: int = 0
     roundTripTimeUs: int | None = None
     remotePacketsLost: int = 0
     remoteFractionLost: int = 0
     remoteJitter: int = 0
     malformedRtcp: int = 0
+
+    def count_encoded(self, frame: EncodedFrame) -> None:
+        """Count a frame that is going to be sent."""
+        self.framesEncoded += 1
+        self.keyFramesEncoded += frame.key
+        self.encodeTries += frame.tries
+        self.qpSum += frame.quantizer
+        self.totalEncodeTimeUs += frame.encode_us
+        self.totalEncodeCpuTimeUs += frame.encode_cpu_us
+        self.frameWidth, self.frameHeight = frame.width, frame.height
+
+    def count_skipped(self, skipped: Skipped | None) -> None:
+        """Count a picture that is not sent; None when the encoder failed on it."""
+        self.framesDropped += 1
+        if skipped is not None:
+            self.encodeTries += skipped.tries
+            self.totalEncodeTimeUs += skipped.encode_us
+            self.totalEncodeCpuTimeUs += skipped.encode_cpu_us
 
 
 @dataclass(slots=True)

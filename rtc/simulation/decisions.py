@@ -26,6 +26,7 @@ class SenderDecisions:
         self._coded_size = (0, 0)
         self._target_bps = 0
         self._preset = ""
+        self._every = 1
         self._reason = "first picture"
         """Why the next key frame is made, if it is."""
         self._expired = 0
@@ -54,10 +55,13 @@ class SenderDecisions:
         size = (job.picture.width, job.picture.height)
         if self._codec is not None and job.codec is not self._codec:
             self.codec_switches += 1
-            self._add(now_us, "codec", reason="sender's choice", frame=index, codec=job.codec)
+            self._add(now_us, "codec", reason=job.codec_reason, frame=index, codec=job.codec)
             self._reason = "codec switch"
         elif self._codec is not None and size != self._size:
             self._reason = "picture size"
+        if job.every != self._every:
+            self._add(now_us, "frame rate", reason="rate", frame=index, every=job.every)
+            self._every = job.every
         if self._preset and job.preset != self._preset:
             self._add(now_us, "preset", reason="sender's choice", frame=index, preset=job.preset)
         self._codec, self._size, self._preset = job.codec, size, job.preset

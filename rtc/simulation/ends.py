@@ -7,6 +7,7 @@ from typing import Protocol
 
 from ...codecs.errors import RemoteError
 from ...codecs.types import EncodedFrame, Picture
+from ...ratecontrol.messages import DropReason
 from ..drain import ReceiverOutput, SenderOutput, drain_receiver, drain_sender
 from ..encode_loop import Skipped
 from ..encoder_session import EncodeJob, EncoderSession
@@ -41,8 +42,8 @@ class SendingEnd(Protocol):
         """What the sender thinks that the path carries; None where it heeds REMB or nothing."""
         ...
 
-    def handle_picture(self, picture: Picture) -> None:
-        """Take a captured picture."""
+    def handle_picture(self, picture: Picture) -> DropReason | None:
+        """Take a captured picture; tells why where it is left out."""
         ...
 
     def handle_rtcp(self, message: RtcpMessage, *, now_us: int) -> None:
@@ -109,9 +110,10 @@ class CoreSender:
     """SenderCore with its encoder, alone on its path."""
 
     def __init__(self, core: SenderCore, session: EncoderSession) -> None:
+        self.path = core.path
         self._core = core
         self._session = session
-        self.handle_picture: Callable[[Picture], None] = core.handle_picture
+        self.handle_picture: Callable[[Picture], DropReason | None] = core.handle_picture
         self.encode: Callable[[EncodeJob], EncodedFrame | Skipped] = session.run
         self.close: Callable[[], None] = session.close
 
@@ -133,12 +135,12 @@ class CoreSender:
     @property
     def estimate_bps(self) -> int | None:
         """See SendingEnd."""
-        return self._core.path.available_outgoing_bps
+        return self.path.available_outgoing_bps
 
     def handle_rtcp(self, message: RtcpMessage, *, now_us: int) -> None:
         """See SendingEnd."""
         if isinstance(message, TransportFeedback):
-            self._core.path.handle_feedback(message, now_us=now_us)
+            self.path.handle_feedback(message, now_us=now_us)
         else:
             self._core.handle_rtcp(message, now_us=now_us)
 

@@ -106,7 +106,9 @@ class Peer:
     def _capture(self, picture: Picture, pictures: Iterator[Picture], start_us: int) -> None:
         picture = replace(picture, capture_us=self._local_us())
         self._parts.outgoing.captured(picture, now_us=self._loop.now_us)
-        self._parts.sender.handle_picture(picture)
+        reason = self._parts.sender.handle_picture(picture)
+        if reason is not None:
+            self._parts.outgoing.left_out(picture, reason=reason)
         self._pump_sender()
         self._capture_next(pictures, start_us=start_us)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...codecs.types import EncodedFrame, Picture
+from ...ratecontrol.messages import DropReason
 from ...ratecontrol.vbv import VbvBuffer
 from ..encode_loop import Skipped
 from ..encoder_session import EncodeJob
@@ -67,6 +68,10 @@ class Recorder:
         self.frames.append(record)
         self._by_timestamp[self._timestamp(picture.capture_us)] = record
         self.screen.captured(picture, index=index, now_us=now_us)
+
+    def left_out(self, picture: Picture, *, reason: DropReason) -> None:
+        """The sender did not take a picture."""
+        self._by_timestamp[self._timestamp(picture.capture_us)].skipped = reason
 
     def encoding(self, job: EncodeJob, *, expired: int = 0, now_us: int) -> None:
         """A job began; expired counts the encoded frames that waited too long to be sent."""
