@@ -37,7 +37,7 @@ class PathCounters:
     bytesSent: int = 0
     paddingPacketsSent: int = 0
     paddingBytesSent: int = 0
-    framesExpired: int = 0
+    repairsExpired: int = 0
 
 
 @dataclass(slots=True)
@@ -57,7 +57,7 @@ class SendPath:
         self.counters = PathCounters()
         self._estimator = estimator
         self._wall_offset_us = wall_offset_us
-        self._pacer: Pacer[OutgoingPacket] = Pacer()
+        self._pacer: Pacer[OutgoingPacket] = Pacer(MIN_PACING_BPS)
         self._history = TransportHistory()
         self._share = EncoderShare()
         self._probing = Probing()
@@ -129,23 +129,27 @@ class SendPath:
     def wait_us(self, *, now_us: int) -> int:
         """How long a frame that came now would wait before it begins to leave."""
         self._advance(now_us)
-        return self._pacer.wait_us(now_us=self._now_us, rate_bps=self._rate_bps)
+        return self._pacer.wait_us(now_us=self._now_us)
 
     def opens_us(self, *, now_us: int) -> int | None:
         """When a new frame is worth encoding; None for now, since it would not wait too long."""
         excess_us = self.wait_us(now_us=now_us) - MAX_WAIT_US
-        return self._now_us + excess_us if excess_us > 0 else None
+        times_us = [] if excess_us <= 0 else [self._now_us + excess_us]
+        if self._estimator is not None:
+            opens_us = self._estimator.opens_us(now_us=self._now_us)
+            times_us += [] if opens_us is None else [opens_us]
+        return max(times_us, default=None)
 
     @property
     def bound_bytes(self) -> int:
         """What the path carries within the bound on the queue, at the rate of now."""
-        return max(MIN_REPAIR_BYTES, self._rate_bps * MAX_WAIT_US // 8_000_000)
+        return max(MIN_REPAIR_BYTES, self._pacer.rate_bps * MAX_WAIT_US // 8_000_000)
 
     def repair_bytes(self, *, now_us: int) -> int:
         """How much may be sent again now: what makes no frame late, and one packet where none waits."""
         self._advance(now_us)
         least_bytes = MIN_REPAIR_BYTES if self._pacer.is_empty else 0
-        room_bytes = self._pacer.room_bytes(now_us=self._now_us, rate_bps=self._rate_bps)
+        room_bytes = self._pacer.room_bytes(now_us=self._now_us)
         return max(least_bytes, room_bytes)
 
     def enqueue(self, packets: Iterable[OutgoingPacket], *, now_us: int) -> None:
@@ -172,7 +176,7 @@ class SendPath:
         """When something is due if nothing else happens."""
         due = [] if self._estimator is None else [self._estimator.poll_timeout()]
         if not self._pacer.is_empty or self._probing.rate_bps is not None:
-            due.append(self._pacer.free_us(rate_bps=self._rate_bps))
+            due.append(self._pacer.free_us())
         return min((time_us for time_us in due if time_us is not None), default=None)
 
     def handle_feedback(self, message: TransportFeedback, *, now_us: int) -> None:
@@ -183,26 +187,27 @@ class SendPath:
         feedback = self._history.handle_feedback(message, now_us=self._now_us)
         if feedback is not None:
             self._estimator.handle_feedback(feedback)
+            self._pace()
 
     def handle_rtt(self, rtt_us: int, *, now_us: int) -> None:
         """Take a round-trip time that a stream's reports measured."""
         self._advance(now_us)
         if self._estimator is not None:
             self._estimator.handle_rtt(rtt_us, now_us=self._now_us)
+            self._pace()
 
     @property
     def _total_demand_bps(self) -> int:
         return sum(demand.demand_bps for demand in self._demands.values())
 
-    @property
-    def _rate_bps(self) -> int:
-        """How fast packets leave now."""
+    def _pace(self) -> None:
+        """Let packets leave as fast as is right now."""
         if self._estimator is None:
             more, less = UNGUIDED_PACING
             rate_bps = self._total_demand_bps * more // less
         else:
             rate_bps = self._probing.rate_bps or self._estimator.pacing_bps
-        return max(rate_bps, MIN_PACING_BPS)
+        self._pacer.set_rate(max(rate_bps, MIN_PACING_BPS), now_us=self._now_us)
 
     def _advance(self, now_us: int) -> None:
         self._now_us = max(self._now_us, now_us)
@@ -212,6 +217,7 @@ class SendPath:
             total_bps = self._total_demand_bps
             demand_bps = self._share.with_overhead(total_bps) if total_bps else 0
             self._estimator.set_demand(demand_bps, now_us=self._now_us)
+        self._pace()
 
     def _poll_estimator(self) -> None:
         estimator = self._estimator
@@ -222,33 +228,43 @@ class SendPath:
             estimator.poll(now_us=self._now_us)
         while (cluster := estimator.poll_probe(now_us=self._now_us)) is not None:
             self._probing.add(cluster, now_us=self._now_us)
+        self._pace()
 
     def _expire(self) -> None:
-        expired = self._pacer.expire(now_us=self._now_us, rate_bps=self._rate_bps)
-        sources = {id(packet.source): packet.source for packet in expired}
-        for key, source in sources.items():
-            taken = [packet for packet in expired if id(packet.source) == key]
-            self.counters.framesExpired += len({packet.frame_id for packet in taken})
-            source.expire(taken)
+        expired = self._pacer.expire(now_us=self._now_us)
+        frames: dict[int, list[OutgoingPacket]] = {}
+        for packet in expired:
+            if packet.kind is PacketKind.MEDIA:
+                frames.setdefault(packet.stream, []).append(packet)
+            else:
+                self.counters.repairsExpired += 1
+        for packets in frames.values():
+            packets[0].source.expire(packets)
 
     def _next(self) -> OutgoingPacket | None:
-        packet = self._pacer.pop(now_us=self._now_us, rate_bps=self._rate_bps)
+        packet = self._pacer.pop(now_us=self._now_us)
         if packet is not None:
             if packet.kind is PacketKind.MEDIA:
-                self._padding_source = packet.source
-                self._probing.begin(now_us=self._now_us)
+                self._begin_probe(packet.source)
             return packet
         if self._probing.rate_bps is None or not self._pacer.is_empty:
             return None
-        if not self._pacer.may_send(now_us=self._now_us, rate_bps=self._rate_bps):
+        if not self._pacer.may_send(now_us=self._now_us):
             return None
         return self._padding()
+
+    def _begin_probe(self, source: PacketSource) -> None:
+        if source.in_feedback:
+            self._padding_source = source
+            self._probing.begin(now_us=self._now_us)
+            self._pace()
 
     def _padding(self) -> OutgoingPacket | None:
         source = self._padding_source
         packet = source.padding(now_us=self._now_us) if source is not None else None
         if packet is None:
             self._probing.abandon()
+            self._pace()
             return None
         self._pacer.charge(packet.size_bytes)
         return packet
@@ -266,6 +282,7 @@ class SendPath:
             sent = self._history.add(size_bytes, probe_id=probe_id, now_us=self._now_us)
             self._estimator.handle_sent(sent, in_flight_bytes=self._history.in_flight_bytes)
             number = sent.number & 0xFFFF
+            self._pace()
         return packet.source.release(
             packet,
             abs_send_time=abs_send_time(self._now_us + self._wall_offset_us),

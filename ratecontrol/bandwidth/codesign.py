@@ -178,7 +178,9 @@ class CodesignEstimator:
         self._now_us = max(self._now_us, now_us)
 
     def _late_us(self, now_us: int) -> float:
-        allowance_us = self._settings.late_us + self._interval_us
+        settings = self._settings
+        is_lossy = self._losses.mean_ratio > settings.lossy_ratio
+        allowance_us = self._interval_us + (settings.lossy_late_us if is_lossy else settings.late_us)
         return self._in_flight.late_us(now_us, allowance_us=allowance_us)
 
     def _predicted_us(self, now_us: int) -> float:

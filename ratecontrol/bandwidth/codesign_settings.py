@@ -30,8 +30,11 @@ class CodesignSettings:
     silence_us: int = 100_000
     silence_ratio: float = 0.1
     longest_silence_us: int = 300_000
-    # Feedback this much later than usual tells of a queue; jitter of the way back is below it.
+    # Feedback this much later than usual tells of a queue; jitter of the way back is below it. On a
+    # path that loses so much, the next two frames may first have to tell that one is missing.
     late_us: int = 20_000
+    lossy_ratio: float = 0.02
+    lossy_late_us: int = 80_000
 
     # Capacity: how fast measurements fade, and what one gap counts for at most. An outage is no rate.
     fading_us: int = 200_000

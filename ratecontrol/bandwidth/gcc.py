@@ -134,6 +134,10 @@ class GccEstimator:
             self._loss.set_rate(rate_bps)
             self._publish(now_us)
 
+    def opens_us(self, *, now_us: int) -> int | None:
+        """See BandwidthEstimator: frames are not held back."""
+        return None
+
     def poll_probe(self, *, now_us: int) -> ProbeCluster | None:
         """A probe cluster to send now, once."""
         cluster = self._probes.poll(now_us=now_us)

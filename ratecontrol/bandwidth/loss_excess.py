@@ -31,6 +31,11 @@ class LossExcess:
         self.is_excessive = False
         """Whether the last window lost more than the path does by itself."""
 
+    @property
+    def mean_ratio(self) -> float:
+        """The mean loss of the last windows."""
+        return sum(self._losses) / len(self._losses) if self._losses else 0.0
+
     def update(self, feedback: Feedback) -> float | None:
         """Take feedback; what the path carries (bit/s), where a window that ended here says so."""
         if self._began_us is None:

@@ -86,6 +86,10 @@ class BandwidthEstimator(Protocol):
         """Take the passing of time: feedback that stays away, intervals that end."""
         ...
 
+    def opens_us(self, *, now_us: int) -> int | None:
+        """When a new frame is worth encoding for the path; None for now. Feedback may make it sooner."""
+        ...
+
     def poll_probe(self, *, now_us: int) -> ProbeCluster | None:
         """A probe cluster to send now, once."""
         ...
