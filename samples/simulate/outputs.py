@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, fields
+from dataclasses import fields
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -46,11 +47,12 @@ def write_run(run: Run, summary: dict[str, Any], folder: Path) -> None:
 
 def _write_csv(path: Path, kind: type[Any], tables: Iterable[Iterable[Any]]) -> None:
     names = [field.name for field in fields(kind)]
+    values = attrgetter(*names)
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(names)
         for table in tables:
-            writer.writerows([_cell(value) for value in asdict(row).values()] for row in table)
+            writer.writerows([_cell(value) for value in values(row)] for row in table)
 
 
 def _cell(value: object) -> object:

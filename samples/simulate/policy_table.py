@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from rich.console import Console
@@ -15,7 +17,6 @@ Row = dict[str, Any]
 
 BASELINE = "gcc"
 COLUMNS: Mapping[str, str] = {
-    "link": "link",
     "policy": "policy",
     "utilisation": "used",
     "utilisation_ratio": "÷ gcc",
@@ -45,22 +46,18 @@ def policy_rows(figures: Mapping[tuple[str, str], Figures]) -> list[Row]:
 
 
 def print_policies(rows: Sequence[Row], *, console: Console) -> None:
-    """The table, on the terminal."""
-    caption = "used of capacity or need, queue delay p95 in ms, lost to the queue, frozen in s"
-    table = Table(title="a → b", caption=caption, title_justify="left", caption_justify="left")
-    for name, heading in COLUMNS.items():
-        is_text = name in ("link", "policy")
-        table.add_column(
-            heading, justify="left" if is_text else "right", no_wrap=not is_text, overflow="fold"
-        )
-    last = None
-    for row in rows:
-        if row["link"] != last and last is not None:
-            table.add_section()
-        cells = {**row, "link": "" if row["link"] == last else row["link"]}
-        table.add_row(*(_cell(cells[name]) for name in COLUMNS))
-        last = row["link"]
-    console.print(table)
+    """A table a link, and one of the means, on the terminal."""
+    for link, group in groupby(rows, key=itemgetter("link")):
+        table = Table(title=link, title_justify="left")
+        for name, heading in COLUMNS.items():
+            table.add_column(heading, justify="left" if name == "policy" else "right")
+        for row in group:
+            table.add_row(*(_cell(row[name]) for name in COLUMNS))
+        console.print(table)
+    console.print(
+        "a → b: used of capacity or need, queue delay p95 in ms, lost to the queue, frozen in s",
+        highlight=False,
+    )
 
 
 def _cell(value: str | float | None) -> str:

@@ -148,7 +148,9 @@ def test_an_outage_is_a_freeze_that_is_logged_where_it_was_seen():
     assert {e["peer"] for e in freezes} == {"a->b"}
     assert 1.9e6 <= freezes[0]["duration_us"] <= 3e6
     keys = [e for e in made.events.events if e["event"] == "key" and e["peer"] == "a"]
-    assert [e["reason"] for e in keys] == ["first picture", "PLI"]
+    # One that the receiver asks for, or whose frames before it were too late to be sent.
+    assert keys[0]["reason"] == "first picture"
+    assert 2 <= len(keys) <= 4
 
 
 def test_a_freeze_that_stands_at_the_end_counts():
