@@ -64,9 +64,7 @@ class AcknowledgedBitrate:
         if sample_kbps is not None:
             self._learn(min(sample_kbps, self._sent_kbps()), in_alr=in_alr)
         self._bytes += packet.size_bytes
-        step = packet.sent_us // self._settings.sent_step_us
-        self._sent_step = max(step, self._sent_step)
-        self._sent_bytes[step] = self._sent_bytes.get(step, 0) + packet.size_bytes
+        self._count_sent(packet)
 
     def _advance(self, arrival_us: int, window_us: int) -> float | None:
         """Move the window on to arrival_us; returns the rate of a window that is full."""
@@ -89,12 +87,18 @@ class AcknowledgedBitrate:
         self._window_us = window_us
         self._bytes = 0
 
+    def _count_sent(self, packet: SentPacket) -> None:
+        step = packet.sent_us // self._settings.sent_step_us
+        if step > self._sent_step:
+            self._sent_step = step
+            oldest = step - self._settings.sent_steps
+            self._sent_bytes = {s: size for s, size in self._sent_bytes.items() if s >= oldest}
+        if step >= self._sent_step - self._settings.sent_steps:
+            self._sent_bytes[step] = self._sent_bytes.get(step, 0) + packet.size_bytes
+
     def _sent_kbps(self) -> float:
         """How fast what was acknowledged had been sent."""
-        settings = self._settings
-        oldest = self._sent_step - settings.sent_steps
-        self._sent_bytes = {s: size for s, size in self._sent_bytes.items() if s >= oldest}
-        span_us = settings.sent_steps * settings.sent_step_us
+        span_us = self._settings.sent_steps * self._settings.sent_step_us
         return 8_000 * sum(self._sent_bytes.values()) / span_us
 
     def _learn(self, sample_kbps: float, *, in_alr: bool) -> None:

@@ -42,6 +42,13 @@ def test_above_it_falls_by_half_the_loss_a_count() -> None:
     assert 500_000 * 0.9**3 - 9_000 < rate_bps < 500_000 * 0.9**2 + 9_000
 
 
+def test_a_long_round_trip_spaces_the_steps_down() -> None:
+    loss = estimator()
+    loss.set_rtt(4_000_000)
+    rate_bps = run(loss, lost_percent=20, seconds=5)
+    assert 500_000 * 0.9 - 5_000 < rate_bps < 500_000 * 0.9 + 5_000
+
+
 def test_the_limit_and_the_least_hold() -> None:
     loss = estimator()
     assert loss.update(limit_bps=200_000, now_us=0) == 200_000
