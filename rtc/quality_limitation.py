@@ -12,6 +12,8 @@ from enum import StrEnum
 BUSY_GAIN = 1 / 32
 BUSY_FROM = 0.1
 BUSY_UNTIL = 0.04
+# Ours: more counts as this much, so that the limit is over within 2 s of the last.
+BUSY_MAX = 0.2
 # Ours: a rate within this part of what the application asks for limits nothing that is seen.
 RATE_SPARE = 0.05
 
@@ -43,7 +45,8 @@ class QualityLimitation:
 
     def picture(self, *, replaced: bool, now_us: int) -> None:
         """A picture was captured; replaced tells that the one before still waited for the encoder."""
-        self._busy_ratio += (replaced - self._busy_ratio) * BUSY_GAIN
+        busy_ratio = self._busy_ratio + (replaced - self._busy_ratio) * BUSY_GAIN
+        self._busy_ratio = min(busy_ratio, BUSY_MAX)
         self._is_busy = self._busy_ratio > (BUSY_UNTIL if self._is_busy else BUSY_FROM)
         self._update(now_us)
 

@@ -198,11 +198,11 @@ class _SenderDriver(Pump):
 
     def keep_to(self, codecs: Set[Codec]) -> None:
         """Leave a codec that the peer takes no longer for one that it does, of those at hand."""
-        if self.core.codec.codec in codecs:
-            return
-        known = [c.codec for c in self.core.settings.codecs if c.codec in codecs]
-        if known:
-            self.core.set_codec(known[0])
+        negotiated = [c.codec for c in self.core.settings.codecs]
+        known = [codec for codec in negotiated if codec in codecs]
+        if known and known != negotiated:
+            used = self.core.codec.codec
+            self.core.set_codec(used if used in known else known[0])
 
     async def drain(self) -> int | None:
         """Start a due job and send what is ready."""
