@@ -7,6 +7,8 @@ from typing import Any
 from aiortc import RTCPeerConnection, RTCSessionDescription
 from playwright.async_api import Page
 
+from codecpilot.samples.call.link_path import LinkPath
+
 FLAGS = (
     "--headless=new",
     "--no-sandbox",
@@ -50,21 +52,25 @@ class ChromiumPeer:
         }
         await self._page.evaluate("parts => open(parts)", parts)
 
-    async def answer(self, pc: RTCPeerConnection) -> str:
-        """Take pc's offer; returns the answer's SDP."""
+    async def answer(self, pc: RTCPeerConnection, *, path: LinkPath | None = None) -> str:
+        """Take pc's offer; returns the answer's SDP. pc is side A of a path, this is side B."""
         await pc.setLocalDescription(await pc.createOffer())
+        offer = _led(path, pc.localDescription.sdp, to="B")
         sdp: str = await self._page.evaluate(
-            "([choices, sdp]) => answer(choices, sdp)", [self._choices, pc.localDescription.sdp]
+            "([choices, sdp]) => answer(choices, sdp)", [self._choices, offer]
         )
-        await pc.setRemoteDescription(RTCSessionDescription(sdp=sdp, type="answer"))
+        answer = RTCSessionDescription(sdp=_led(path, sdp, to="A"), type="answer")
+        await pc.setRemoteDescription(answer)
         return sdp
 
-    async def offer(self, pc: RTCPeerConnection) -> str:
-        """Make an offer that pc answers; returns the offer's SDP."""
+    async def offer(self, pc: RTCPeerConnection, *, path: LinkPath | None = None) -> str:
+        """Make an offer that pc answers; returns the offer's SDP. Sides as with answer()."""
         sdp: str = await self._page.evaluate("choices => offer(choices)", self._choices)
-        await pc.setRemoteDescription(RTCSessionDescription(sdp=sdp, type="offer"))
+        offer = RTCSessionDescription(sdp=_led(path, sdp, to="A"), type="offer")
+        await pc.setRemoteDescription(offer)
         await pc.setLocalDescription(await pc.createAnswer())
-        await self._page.evaluate("sdp => accept(sdp)", pc.localDescription.sdp)
+        answer = _led(path, pc.localDescription.sdp, to="B")
+        await self._page.evaluate("sdp => accept(sdp)", answer)
         return sdp
 
     async def stats(self, kind: str, *, media: str = "video") -> dict[str, Any] | None:
@@ -111,3 +117,7 @@ class ChromiumPeer:
         """End the call and the page."""
         await self._page.evaluate("close()")
         await self._page.close()
+
+
+def _led(path: LinkPath | None, sdp: str, *, to: str) -> str:
+    return sdp if path is None else path.lead({"sdp": sdp}, to=to)["sdp"]
