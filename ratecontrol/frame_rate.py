@@ -18,7 +18,7 @@ HEADER_BITS = 8 * 76
 # moves: down at half of the threshold after 0.2 s, a tenth below it after 1 s. A fall is answered soon,
 # since 30 pictures at the coarsest quantizer spoil what the next ones are predicted from.
 DOWN_US = 100_000
-UP_US = 1_000_000
+UP_US = 500_000
 # Ours: a rate far beyond counts as this far.
 BEYOND_MAX = 1.0
 # Ours: what the path measures of headers takes a second to follow a change. Up waits longer: a pace that

@@ -89,13 +89,19 @@ def test_a_deep_fall_is_followed_soon_and_rung_by_rung():
     assert camera.changes == 2
 
 
-def test_a_rate_that_comes_back_is_trusted_after_seconds_and_gives_all_pictures_back():
+def test_a_rate_that_comes_back_gives_all_pictures_back_at_once_if_the_last_change_is_old():
     camera = Camera()
     camera.run(12_000, seconds=5)
     assert camera.ladder.every == 3
-    camera.run(300_000, seconds=0.9)
+    camera.run(300_000, seconds=0.4)
     assert camera.ladder.every == 3
-    camera.run(300_000, seconds=6)
+    camera.run(300_000, seconds=0.4)
+    assert camera.ladder.every == 1
+    camera.run(25_000, seconds=0.6)
+    assert camera.ladder.every == 2
+    camera.run(300_000, seconds=1.2)
+    assert camera.ladder.every == 2
+    camera.run(300_000, seconds=0.6)
     assert camera.ladder.every == 1
 
 
