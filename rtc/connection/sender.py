@@ -117,7 +117,8 @@ class CallRtpSender(RTCRtpSender, CoreEndpoint):
         if self._driver is None:
             return await super().getStats()
         report = RTCStatsReport()
-        for entry in outbound_stats(self, self._driver.core, self._driver.implementation):
+        driver = self._driver
+        for entry in outbound_stats(self, driver.core, driver.implementation, now_us=now_us()):
             report.add(entry)
         report.update(self.transport._get_stats())
         return report

@@ -59,13 +59,16 @@ class RTCIceCandidatePairStats(RTCStats):
 
 @dataclass
 class CallOutboundRtpStreamStats(RTCOutboundRtpStreamStats):
-    """Outgoing video; codec and the last six fields are ours. Times in seconds."""
+    """Outgoing video; codec and the last eight fields are ours. Times in seconds."""
 
     mid: str
     codecId: str
     codec: str
     encoderImplementation: str
     targetBitrate: int
+    qualityLimitationReason: str
+    qualityLimitationDurations: dict[str, float]
+    qualityLimitationResolutionChanges: int
     framesEncoded: int
     framesSent: int
     keyFramesEncoded: int
@@ -81,8 +84,10 @@ class CallOutboundRtpStreamStats(RTCOutboundRtpStreamStats):
     pliCount: int
     firCount: int
     framesCaptured: int
+    framesLeftOut: int
     framesDropped: int
     framesExpired: int
+    codecSwitches: int
     encodeTries: int
     totalEncodeCpuTime: float
     malformedRtcp: int
@@ -118,8 +123,11 @@ class CallInboundRtpStreamStats(RTCInboundRtpStreamStats):
     undecodableFrames: int
 
 
-def outbound_stats(sender: RTCRtpSender, core: SenderCore, implementation: str) -> list[RTCStats]:
+def outbound_stats(
+    sender: RTCRtpSender, core: SenderCore, implementation: str, *, now_us: int
+) -> list[RTCStats]:
     """The entries of a sender: outbound-rtp, its codec, and what the peer reported."""
+    durations_us = core.quality_limitation_durations_us(now_us=now_us)
     c, identity = core.counters, core.settings.identity
     transport_id = sender.transport._stats_id
     codec = _codec_stats(core.codec, transport_id)
@@ -138,6 +146,11 @@ def outbound_stats(sender: RTCRtpSender, core: SenderCore, implementation: str) 
         codec=core.codec.codec,
         encoderImplementation=implementation,
         targetBitrate=core.target_bps,
+        qualityLimitationReason=c.qualityLimitationReason,
+        qualityLimitationDurations={
+            reason: duration_us / _US_PER_S for reason, duration_us in durations_us.items()
+        },
+        qualityLimitationResolutionChanges=c.qualityLimitationResolutionChanges,
         framesEncoded=c.framesEncoded,
         framesSent=c.framesSent,
         keyFramesEncoded=c.keyFramesEncoded,
@@ -153,8 +166,10 @@ def outbound_stats(sender: RTCRtpSender, core: SenderCore, implementation: str) 
         pliCount=c.pliCount,
         firCount=c.firCount,
         framesCaptured=c.framesCaptured,
+        framesLeftOut=c.framesLeftOut,
         framesDropped=c.framesDropped,
         framesExpired=c.framesExpired,
+        codecSwitches=c.codecSwitches,
         encodeTries=c.encodeTries,
         totalEncodeCpuTime=c.totalEncodeCpuTimeUs / _US_PER_S,
         malformedRtcp=c.malformedRtcp,

@@ -152,7 +152,7 @@ async def test_an_estimate_lowers_a_stock_peers_sender_only_where_it_was_agreed(
             assert (await stats(a, "candidate-pair")).availableOutgoingBitrate is None
 
 
-async def test_statistics_tell_how_long_packets_waited() -> None:
+async def test_statistics_tell_how_long_packets_waited_and_what_limits_the_quality() -> None:
     async with in_call(call(start_bps=60_000), call()) as (a, b):
         viewer = Viewer(b)
         a.addTrack(DrawnTrack(width=640, height=360))
@@ -163,6 +163,10 @@ async def test_statistics_tell_how_long_packets_waited() -> None:
         assert outbound.totalPacketSendDelay / outbound.packetsSent < 0.3
         assert outbound.headerBytesSent > 12 * outbound.packetsSent
         assert 10_000 <= outbound.targetBitrate <= 400_000
+        assert outbound.qualityLimitationReason == "bandwidth"
+        durations = outbound.qualityLimitationDurations
+        assert set(durations) == {"none", "cpu", "bandwidth", "other"}
+        assert 0.1 < durations["bandwidth"] <= sum(durations.values()) < 20
         pair = await stats(a, "candidate-pair")
         transport = await stats(a, "transport")
         assert pair.transportId == transport.id
