@@ -51,6 +51,10 @@ async def _heard(pc: Any) -> int:
     return pair.transportFeedbackReceived if pair else 0
 
 
+async def _carries_more(pc: Any) -> bool:
+    return (await stats(pc, "candidate-pair")).availableOutgoingBitrate > 300_000
+
+
 async def test_feedback_steers_both_directions_in_place_of_remb() -> None:
     async with in_call(call(), call()) as (a, b):
         viewers = Viewer(a), Viewer(b)
@@ -64,9 +68,10 @@ async def test_feedback_steers_both_directions_in_place_of_remb() -> None:
             assert await _heard(pc) > 3
             pair = await stats(pc, "candidate-pair")
             assert pair.transportFeedbackIgnored == 0
-            assert 50_000 < pair.availableOutgoingBitrate < 50_000_000
+            assert 0 <= pair.availableOutgoingBitrate < 50_000_000
             assert 0 <= pair.bytesInFlight < 100_000
             assert 0 <= pair.pacerDelay <= 0.2
+            await eventually(lambda pc=pc: _carries_more(pc), "the path is found to carry it")
         told = _of(TransportFeedback, sent)
         assert len(told) > 3
         assert _of(ReceiverEstimatedMaximumBitrate, sent) == []
