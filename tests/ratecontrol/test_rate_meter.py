@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from codecpilot.ratecontrol.rate_meter import TIME_CONSTANT_US, RateMeter
@@ -23,7 +25,7 @@ def test_a_burst_counts_at_once_and_fades_without_a_step():
     rates = [meter.bps(now_us=t) for t in range(0, 3_000_000, 10_000)]
     assert rates[0] == 80_000
     assert rates[TIME_CONSTANT_US // 10_000] == pytest.approx(80_000 / 2.718, rel=0.001)
-    assert all(0 <= a - b <= 801 for a, b in zip(rates, rates[1:], strict=False))
+    assert all(0 <= a - b <= 801 for a, b in itertools.pairwise(rates))
 
 
 def test_time_that_runs_backwards_changes_nothing():
