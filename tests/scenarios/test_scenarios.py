@@ -108,7 +108,7 @@ def test_loss_without_feedback_is_survived_once_feedback_returns():
         Step(2, lossy | {"stalls_s": (0, 1)}, {"ab.loss": 0.05, "ba.loss": 0}),
         Step(3, lossy | {"resent": (0, 2), "shown": (0, 89)}, {"ab.loss": 0.05, "ba.loss": 1}),
         Step(2, lossy | {"shown": (0, 60)}, {"ab.loss": 0.05, "ba.loss": 0}),
-        Step(3, CLEAN | {"shown": (86, 90)}, {"ab.loss": 0, "ba.loss": 0}),
+        Step(3, CALM | {"shown": (86, 90)}, {"ab.loss": 0, "ba.loss": 0}),
     ]
     check_steps(run_steps(steps, seed=3), steps)
 
