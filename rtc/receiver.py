@@ -84,8 +84,8 @@ class ReceiverCore:
         if ssrc != self._remote_ssrc:
             self._begin(ssrc)
 
-    def handle_rtp(self, data: bytes, *, now_us: int) -> None:
-        """Take one RTP packet; what cannot be read is counted and dropped."""
+    def handle_rtp(self, data: bytes, *, now_us: int) -> RtpPacket | None:
+        """Take one RTP packet, and give it back parsed; what cannot be read is counted and dropped."""
         try:
             packet = parse_rtp(data)
             self.counters.headerBytesReceived += len(data) - len(packet.payload)
@@ -94,6 +94,8 @@ class ReceiverCore:
             self._take(packet, values, now_us=now_us)
         except RemoteError:
             self.counters.malformedRtp += 1
+            return None
+        return packet
 
     def handle_rtcp(self, message: RtcpMessage, *, now_us: int) -> None:
         """Take one RTCP message that concerns the source."""

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from aiortc.rtcrtpreceiver import RemoteStreamTrack
 
-from ...codecs.errors import CodecpilotError, RemoteError
+from ...codecs.errors import CodecpilotError
 from ...codecs.factory import open_decoder
 from ...codecs.pictures import frame_from_picture
 from ...codecs.types import Codec, Picture, VideoDecoder
@@ -22,7 +22,6 @@ from ..playout.av_sync import AvSync
 from ..playout.picture_memory import most_held
 from ..playout.playout import DecodedPicture, Playout
 from ..receiver import ReceiverCore
-from ..rtp.packet import parse_rtp
 from .clock import now_us
 from .pump import Pump
 from .remb import RembSource
@@ -83,10 +82,12 @@ class ReceiverDriver(Pump):
     def handle_rtp(self, data: bytes, *, arrival_us: int) -> None:
         """Take one RTP packet."""
         self.heard_us = arrival_us
-        self.core.handle_rtp(data, now_us=arrival_us)
+        packet = self.core.handle_rtp(data, now_us=arrival_us)
         media_ssrc = self.core.remote_ssrc
-        if self._remb is not None and media_ssrc is not None:
-            self._estimate(self._remb, data, media_ssrc=media_ssrc, arrival_us=arrival_us)
+        if self._remb is not None and packet is not None and media_ssrc is not None:
+            estimate = self._remb.packet(packet, media_ssrc=media_ssrc, arrival_us=arrival_us)
+            # An estimate that waits for the pump outlives packets that call for none.
+            self._remb_packet = estimate or self._remb_packet
         self.wake()
 
     async def drain(self) -> int | None:
@@ -131,15 +132,6 @@ class ReceiverDriver(Pump):
 
     def _wall_us(self, told_us: int | None, rtp_timestamp: int) -> int | None:
         return told_us if told_us is not None else self.core.capture_wall_us(rtp_timestamp)
-
-    def _estimate(self, remb: RembSource, data: bytes, *, media_ssrc: int, arrival_us: int) -> None:
-        try:
-            packet = parse_rtp(data)
-            estimate = remb.packet(packet, media_ssrc=media_ssrc, arrival_us=arrival_us)
-        except RemoteError:
-            return  # the core has counted it
-        # An estimate that waits for the pump outlives packets that call for none.
-        self._remb_packet = estimate or self._remb_packet
 
     def _decode(self, frame: ReceivedFrame) -> _Decoded:
         started_ns = time.perf_counter_ns()

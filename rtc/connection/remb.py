@@ -40,7 +40,7 @@ class RembSource:
         self._told_bps: int | None = None
 
     def packet(self, packet: RtpPacket, *, media_ssrc: int, arrival_us: int) -> bytes | None:
-        """Take a packet; the RTCP packet that it calls for, if any."""
+        """Take a packet whose extensions can be read; the RTCP packet that it calls for, if any."""
         sent = self._extensions.unpack(packet).abs_send_time
         if sent is None:
             return None
