@@ -95,7 +95,7 @@ def test_a_rate_that_comes_back_gives_all_pictures_back_at_once_if_the_last_chan
     assert camera.ladder.every == 3
     camera.run(300_000, seconds=0.4)
     assert camera.ladder.every == 3
-    camera.run(300_000, seconds=0.4)
+    camera.run(300_000, seconds=1.0)
     assert camera.ladder.every == 1
     camera.run(25_000, seconds=0.6)
     assert camera.ladder.every == 2
