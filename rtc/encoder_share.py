@@ -40,14 +40,19 @@ class EncoderShare:
 
     def add(self, packets: Iterable[OutgoingPacket], *, now_us: int) -> None:
         """Count packets that come to the pacer."""
+        count = header_bytes = media_bytes = repair_bytes = 0
         for packet in packets:
-            self._packets.add(1, now_us=now_us)
-            payload_bytes = len(packet.packet.payload)
+            count += 1
             if packet.kind is PacketKind.MEDIA:
-                self._headers.add(8 * (packet.size_bytes - payload_bytes), now_us=now_us)
-                self._backlog.add(8 * payload_bytes, now_us=now_us)
-            elif packet.kind is not PacketKind.PADDING:
-                self._repairs.add(8 * packet.size_bytes, now_us=now_us)
+                payload_bytes = len(packet.packet.payload)
+                media_bytes += payload_bytes
+                header_bytes += packet.size_bytes - payload_bytes
+            else:
+                repair_bytes += packet.size_bytes
+        self._packets.add(count, now_us=now_us)
+        self._headers.add(8 * header_bytes, now_us=now_us)
+        self._backlog.add(8 * media_bytes, now_us=now_us)
+        self._repairs.add(8 * repair_bytes, now_us=now_us)
 
     def with_overhead(self, demand_bps: int) -> int:
         """What encoders that make demand_bps send at most, headers included."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from ..codecs.types import Codec, EncodedFrame
 from ..ratecontrol.pacer import PacketKind
@@ -39,6 +40,13 @@ class StreamIdentity:
     first_sequence: int
     first_rtx_sequence: int
     first_timestamp: int
+
+
+class _Head(NamedTuple):
+    """A packet's extensions without its times of sending, and its datagram's size without its payload."""
+
+    extensions: tuple[tuple[int, bytes], ...]
+    size_bytes: int
 
 
 class OutgoingStream:
@@ -102,33 +110,36 @@ class OutgoingStream:
             return []
         if frame.key:
             self._needs_key, self._last_key_id = False, frame.frame_id
-        payloads = self._payloads(frame)
-        last = len(payloads) - 1
-        timestamp = self.timestamp(frame.capture_us)
-        packets = []
-        for i, payload in enumerate(payloads):
-            values = self._values(frame, first=i == 0, last=i == last)
-            packet = RtpPacket(
-                payload_type=codec.payload_type,
-                marker=i == last,
-                sequence_number=0,
-                timestamp=timestamp,
-                ssrc=self.identity.ssrc,
-                payload=payload,
-                extensions=self._extensions.pack(values),
-            )
-            packets.append(
-                self._outgoing(
-                    packet,
-                    kind=PacketKind.MEDIA,
-                    frame_id=frame.frame_id,
-                    key=frame.key,
-                    now_us=now_us,
-                )
-            )
+        first = self._head(frame, first=True, last=False)
+        middle = self._head(frame, first=False, last=False)
+        payloads = self._payloads(frame, first=first, others=middle)
+        last = self._head(frame, first=len(payloads) == 1, last=True)
+        heads = [middle] * len(payloads)
+        heads[0], heads[-1] = first, last
         if frame.temporal_id == 0:
             self._last_base_id = frame.frame_id
-        return packets
+        packet = RtpPacket(
+            payload_type=codec.payload_type,
+            marker=False,
+            sequence_number=0,
+            timestamp=self.timestamp(frame.capture_us),
+            ssrc=self.identity.ssrc,
+            payload=b"",
+        )
+        return [
+            OutgoingPacket(
+                source=self,
+                packet=replace(
+                    packet, marker=head is last, payload=payload, extensions=head.extensions
+                ),
+                kind=PacketKind.MEDIA,
+                frame_id=frame.frame_id,
+                key=frame.key,
+                size_bytes=head.size_bytes + len(payload),
+                enqueued_us=now_us,
+            )
+            for payload, head in zip(payloads, heads, strict=True)
+        ]
 
     def retransmissions(
         self,
@@ -144,7 +155,7 @@ class OutgoingStream:
         None when all that is asked for takes more than limit_bytes.
         """
         due = self._history.due(lost, now_us=now_us, rtt_us=rtt_us)
-        if sum(sent.size_bytes for sent in due) > limit_bytes:
+        if sum(sent.outgoing.size_bytes for sent in due) > limit_bytes:
             return None
         packets: list[OutgoingPacket] = []
         for sent in due:
@@ -159,7 +170,7 @@ class OutgoingStream:
     def padding(self, *, now_us: int) -> OutgoingPacket | None:
         """One of the newest packets once more, in turn; None without RTX."""
         sent = self._history.padding()
-        if sent is None or self._rtx_types.get(sent.packet.payload_type) is None:
+        if sent is None or self._rtx_types.get(sent.outgoing.packet.payload_type) is None:
             return None
         return self._again(sent, PacketKind.PADDING, now_us)
 
@@ -175,8 +186,7 @@ class OutgoingStream:
         fixed = packet.packet
         if packet.kind is PacketKind.MEDIA:
             sequence, self._sequence = self._sequence, (self._sequence + 1) & 0xFFFF
-            fixed = replace(fixed, sequence_number=sequence)
-            self._history.add(fixed, packet)
+            self._history.add(sequence, packet)
         elif fixed.ssrc == self.identity.rtx_ssrc:
             sequence, self._rtx_sequence = self._rtx_sequence, (self._rtx_sequence + 1) & 0xFFFF
         else:
@@ -195,31 +205,17 @@ class OutgoingStream:
         self._needs_key = self._needs_key or max(expired) >= self._last_key_id
 
     def _again(self, sent: Repairable, kind: PacketKind, now_us: int) -> OutgoingPacket:
-        packet = sent.packet
+        """A packet once more, on the RTX stream where there is one."""
+        outgoing = sent.outgoing
+        packet, size_bytes = outgoing.packet, outgoing.size_bytes
+        packet = replace(packet, sequence_number=sent.sequence_number)
         if (rtx_type := self._rtx_types.get(packet.payload_type)) is not None:
             packet = wrap_rtx(
                 packet, payload_type=rtx_type, ssrc=self.identity.rtx_ssrc, sequence_number=0
             )
-        return self._outgoing(
-            packet, kind=kind, frame_id=sent.frame_id, key=sent.key, now_us=now_us
-        )
-
-    def _outgoing(
-        self, packet: RtpPacket, *, kind: PacketKind, frame_id: int, key: bool, now_us: int
-    ) -> OutgoingPacket:
-        return OutgoingPacket(
-            source=self,
-            packet=packet,
-            kind=kind,
-            frame_id=frame_id,
-            key=key,
-            size_bytes=(
-                HEADER_BYTES
-                + self._block_bytes(packet.extensions)
-                + len(packet.payload)
-                + DATAGRAM_OVERHEAD_BYTES
-            ),
-            enqueued_us=now_us,
+            size_bytes += RTX_HEADER_BYTES
+        return replace(
+            outgoing, packet=packet, kind=kind, size_bytes=size_bytes, enqueued_us=now_us
         )
 
     def _pack_stamps(
@@ -242,27 +238,23 @@ class OutgoingStream:
             counters.retransmittedPacketsSent += 1
             counters.retransmittedBytesSent += payload_bytes
 
-    def _payloads(self, frame: EncodedFrame) -> list[bytes]:
-        room = MAX_PACKET_BYTES - HEADER_BYTES - RTX_HEADER_BYTES
-        first = room - self._extension_bytes(frame, first=True)
-        others = room - self._extension_bytes(frame, first=False)
+    def _payloads(self, frame: EncodedFrame, *, first: _Head, others: _Head) -> list[bytes]:
+        room = MAX_PACKET_BYTES + DATAGRAM_OVERHEAD_BYTES - RTX_HEADER_BYTES
+        first_bytes, other_bytes = room - first.size_bytes, room - others.size_bytes
         if frame.codec is Codec.AV1:
             return packetize_av1(
                 frame.data,
-                max_payload_bytes=others,
-                first_max_payload_bytes=first,
+                max_payload_bytes=other_bytes,
+                first_max_payload_bytes=first_bytes,
                 new_sequence=frame.key,
             )
-        return packetize_h264(frame.data, max_payload_bytes=min(first, others))
+        return packetize_h264(frame.data, max_payload_bytes=min(first_bytes, other_bytes))
 
-    def _extension_bytes(self, frame: EncodedFrame, *, first: bool) -> int:
-        values = self._values(frame, first=first, last=False)
-        return self._block_bytes(self._extensions.pack(values))
-
-    def _block_bytes(self, extensions: tuple[tuple[int, bytes], ...]) -> int:
-        """What these and the times of sending take on the wire."""
-        extensions += self._stamps
-        return len(serialize_extensions(extensions)) if extensions else 0
+    def _head(self, frame: EncodedFrame, *, first: bool, last: bool) -> _Head:
+        extensions = self._extensions.pack(self._values(frame, first=first, last=last))
+        all_extensions = extensions + self._stamps
+        block_bytes = len(serialize_extensions(all_extensions)) if all_extensions else 0
+        return _Head(extensions, HEADER_BYTES + block_bytes + DATAGRAM_OVERHEAD_BYTES)
 
     def _values(self, frame: EncodedFrame, *, first: bool, last: bool) -> HeaderExtensions:
         return HeaderExtensions(

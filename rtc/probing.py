@@ -31,10 +31,12 @@ class Probing:
         """Take a cluster to send."""
         self._waiting.append((cluster, now_us))
 
-    def begin(self, *, now_us: int) -> None:
-        """Media leaves: a cluster that waits begins, if none is under way."""
-        if self._active is None:
-            self._next(now_us)
+    def begin(self, *, now_us: int) -> bool:
+        """Media leaves: a cluster that waits begins, if none is under way. Whether one did."""
+        if self._active is not None or not self._waiting:
+            return False
+        self._next(now_us)
+        return self._active is not None
 
     def sent(self, size_bytes: int, *, now_us: int) -> int | None:
         """Count a packet that leaves; the id of the cluster that it belongs to, if any."""

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from .outgoing_packet import OutgoingPacket
-from .rtp.packet import RtpPacket
 
 # webrtc.md's libwebrtc baseline is 600 packets; ours: two seconds at 5 Mbps.
 HISTORY_PACKETS = 1024
@@ -15,14 +14,12 @@ HISTORY_PACKETS = 1024
 PADDING_PACKETS = 8
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True)
 class Repairable:
-    """A packet as it left, without its times of sending; size_bytes is that of its datagram."""
+    """A packet that left, and the number that it had."""
 
-    packet: RtpPacket
-    frame_id: int
-    key: bool
-    size_bytes: int
+    sequence_number: int
+    outgoing: OutgoingPacket
     resent_us: int | None = None
 
 
@@ -34,14 +31,9 @@ class RepairHistory:
         self._key_id = 0
         self._paddings = 0
 
-    def add(self, packet: RtpPacket, outgoing: OutgoingPacket) -> None:
+    def add(self, sequence_number: int, outgoing: OutgoingPacket) -> None:
         """Remember a packet that leaves."""
-        self._packets[packet.sequence_number] = Repairable(
-            packet=packet,
-            frame_id=outgoing.frame_id,
-            key=outgoing.key,
-            size_bytes=outgoing.size_bytes,
-        )
+        self._packets[sequence_number] = Repairable(sequence_number, outgoing)
         if outgoing.key:
             self._key_id = outgoing.frame_id
         while len(self._packets) > HISTORY_PACKETS:
@@ -52,12 +44,12 @@ class RepairHistory:
 
         Frames before the newest key frame are not repaired: no later one needs them.
         """
-        known = (self._packets.get(number) for number in lost)
+        known = (self._packets.get(number) for number in dict.fromkeys(lost))
         return [
             sent
             for sent in known
             if sent is not None
-            and sent.frame_id >= self._key_id
+            and sent.outgoing.frame_id >= self._key_id
             and (sent.resent_us is None or now_us - sent.resent_us >= rtt_us)
         ]
 

@@ -256,8 +256,8 @@ class SendPath:
     def _begin_probe(self, source: PacketSource) -> None:
         if source.in_feedback:
             self._padding_source = source
-            self._probing.begin(now_us=self._now_us)
-            self._pace()
+            if self._probing.begin(now_us=self._now_us):
+                self._pace()
 
     def _padding(self) -> OutgoingPacket | None:
         source = self._padding_source
@@ -282,7 +282,8 @@ class SendPath:
             sent = self._history.add(size_bytes, probe_id=probe_id, now_us=self._now_us)
             self._estimator.handle_sent(sent, in_flight_bytes=self._history.in_flight_bytes)
             number = sent.number & 0xFFFF
-            self._pace()
+            if probe_id is not None:
+                self._pace()
         return packet.source.release(
             packet,
             abs_send_time=abs_send_time(self._now_us + self._wall_offset_us),

@@ -169,7 +169,7 @@ def test_a_remb_holds_the_rate_down_and_lets_it_up_again_but_not_over_the_limit(
 def test_a_retransmission_carries_the_packet_on_the_rtx_stream_once_a_round_trip():
     sending = Sending()
     original = sending.frame()[-1]
-    lost = Nack(sender_ssrc=9, media_ssrc=SSRC, lost=(original.sequence_number,))
+    lost = Nack(sender_ssrc=9, media_ssrc=SSRC, lost=(original.sequence_number,) * 3)
     sending.tell(lost)
     sending.tell(lost)
     (again,) = sending.packets()
