@@ -25,7 +25,7 @@ class CodesignSettings:
     least_ratio: float = 0.05
 
     # A frame is encoded when the queue that it will meet is below this: the next picture is newer.
-    open_queue_us: int = 20_000
+    open_queue_us: int = 30_000
     # While nothing is heard, a frame goes out after this, and a tenth of the silence, at most so long.
     silence_us: int = 100_000
     silence_ratio: float = 0.1
