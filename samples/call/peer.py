@@ -20,6 +20,7 @@ from ...rtc.messages import DecodedFrame, ReceivedFrame
 from .clocks import unix_us, wall_from_monotonic_us, wall_us
 from .figures import SentLog, ShownLog
 from .options import CallOptions
+from .path_figures import PathFigures
 from .pipes import Message, PeerPipes
 from .player import Player
 from .recording import RecordingThread
@@ -34,6 +35,7 @@ GRACE_S = 1.0
 # Sound gets its capture times with the first sender report, 0.5 to 1.5 s after the start (aiortc).
 SOUND_WAIT_S = 3.0
 NO_END_US = 1 << 62
+_REPORTED = ("outbound-rtp", "inbound-rtp", "remote-inbound-rtp", "candidate-pair")
 
 
 class Peer:
@@ -43,6 +45,7 @@ class Peer:
         self._pipes = pipes
         self._options = options
         self._sent, self._shown = SentLog(), ShownLog()
+        self._path = PathFigures()
         self._sent_window: Window | None = None
         self._shown_window: Window | None = None
         self._recording = _recording(options, name=name)
@@ -183,9 +186,12 @@ class Peer:
     async def _tell_figures(self) -> None:
         while True:
             await asyncio.sleep(FIGURES_PERIOD_S)
+            path = self._path.live((await self._pc.getStats()).values())
             now_us = wall_us()
             self._pipes.send(
-                "figures", sent=self._sent.live(now_us), shown=self._shown.live(now_us)
+                "figures",
+                sent={**self._sent.live(now_us), **path},
+                shown=self._shown.live(now_us),
             )
 
     async def _await_pictures(self, window: Window) -> None:
@@ -198,13 +204,13 @@ class Peer:
 
     async def _stats(self) -> list[dict[str, Any]]:
         entries = (await self._pc.getStats()).values()
-        return [_plain(entry) for entry in entries if entry.type.endswith("bound-rtp")]
+        return [_plain(entry) for entry in entries if entry.type in _REPORTED]
 
 
 def _plain(entry: Any) -> dict[str, Any]:
     """A statistics entry as JSON."""
     values = dataclasses.asdict(entry)
-    return {name: v for name, v in values.items() if isinstance(v, int | float | str)}
+    return {name: v for name, v in values.items() if isinstance(v, int | float | str | dict)}
 
 
 def _closed(window: Window | None, end_us: int) -> Window:

@@ -18,7 +18,7 @@ from .options import CallOptions
 class Measured:
     """What a call came to; empty when it ended before anything was measured.
 
-    stats are the RTP entries of each side's getStats() at the end.
+    stats are the entries of each side's getStats() at the end that tell of streams and of the path.
     """
 
     seconds: float = 0.0

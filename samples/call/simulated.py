@@ -52,6 +52,7 @@ def simulate_call(options: CallOptions, report: Mapping[str, Any]) -> list[Figur
         "fps": str(options.fps),
         "codec": options.codec.value,
         "preset": options.preset,
+        "cc": options.cc,
         "target_kbps": options.bitrate_bps // 1000,
         "audio_kbps": _audio_kbps(report["stats"]),
         **options.link,
@@ -78,7 +79,8 @@ def print_comparison(
 def _audio_kbps(stats: Mapping[str, list[Figures]]) -> int:
     """Of side A's sound, without headers: aiortc's Opus has a variable rate."""
     for entry in stats["A"]:
-        if (entry["type"], entry["kind"]) == ("outbound-rtp", "audio") and entry["packetsSent"]:
+        is_sound = entry["type"] == "outbound-rtp" and entry["kind"] == "audio"
+        if is_sound and entry["packetsSent"]:
             sent_bits, sent_s = 8 * int(entry["bytesSent"]), PACKET_S * int(entry["packetsSent"])
             return round(sent_bits / sent_s / 1000)
     return 0

@@ -14,6 +14,10 @@ const TILES = [
   ["codec", (f) => f.codec ?? "–", (f) => `${f.width}×${f.height}`],
   ["frame rate", (f) => f.fps, () => "fps"],
   ["bitrate", (f) => whole(f.kbps), () => "kbps"],
+  ["path estimate", (f) => whole(f.estimate_kbps), () => "kbps"],
+  ["target", (f) => whole(f.target_kbps), () => "kbps"],
+  ["pacer queue", (f) => tenth(f.pacer_ms), () => "ms"],
+  ["limited by", (f) => f.limited_by ?? "–", () => ""],
   ["quantizer", (f) => whole(f.quantizer), () => "of 63"],
   ["latency", (f) => whole(f.latency_ms.p50), () => "ms"],
   ["A/V offset", (f) => whole(f.av_offset_ms), () => "ms"],
@@ -31,6 +35,8 @@ const LINK_TILES = [
 
 const CHARTS = [
   { title: "Bitrate", unit: "kbps", lines: [(f) => f.kbps], from: 0 },
+  { title: "Path", unit: "kbps: estimate, dashed what the encoder is asked for", lines: [(f) => f.estimate_kbps ?? null, (f) => f.target_kbps ?? null], from: 0 },
+  { title: "Pacer queue", unit: "ms, mean of a second", lines: [(f) => f.pacer_ms ?? null], from: 0 },
   { title: "Latency", unit: "ms, median and 95 %", lines: [(f) => f.latency_ms.p50, (f) => f.latency_ms.p95], from: 0 },
   { title: "Frame rate shown", unit: "fps", lines: [(f) => f.fps], from: 0 },
   { title: "Quantizer", unit: "0 fine, 63 coarse", lines: [(f) => f.quantizer], from: 0, to: 63 },
@@ -50,7 +56,7 @@ const LINK_CHARTS = [
 
 const whole = (value) => (value == null ? "–" : Math.round(value));
 const percent = (value) => (value == null ? "–" : Math.round(100 * value));
-const tenth = (value) => (value === null ? "–" : value.toFixed(1));
+const tenth = (value) => (value == null ? "–" : value.toFixed(1));
 
 class Chart {
   constructor(parent, spec) {
@@ -153,7 +159,7 @@ function titled(title, unit) {
 function describe(s) {
   const source = s.source.kind === "synthetic" ? "drawn scene" : `${s.source.kind} ${s.source.place}`;
   const link = Object.entries(s.link ?? {}).map(([name, value]) => ` · ${name} ${value}`);
-  return `${source} · ${s.width}×${s.height} at ${Number(s.fps) || s.fps} fps · ${s.bitrate_bps / 1000} kbps · preset ${s.preset}${link.join("")}`;
+  return `${source} · ${s.width}×${s.height} at ${Number(s.fps) || s.fps} fps · ${s.bitrate_bps / 1000} kbps · preset ${s.preset}${s.cc ? ` · cc ${s.cc}` : ""}${link.join("")}`;
 }
 
 function setState(text, name) {

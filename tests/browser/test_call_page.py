@@ -54,7 +54,13 @@ def live_figures() -> dict[str, Any]:
             key=False,
         )
         shown.shown(time_us - 17_000, now_us=time_us)
-    return {"sent": sent.live(1_999_000), "shown": shown.live(1_999_000)}
+    path = {
+        "estimate_kbps": 713.0,
+        "target_kbps": 498.0,
+        "pacer_ms": 6.5,
+        "limited_by": "bandwidth",
+    }
+    return {"sent": {**sent.live(1_999_000), **path}, "shown": shown.live(1_999_000)}
 
 
 @contextlib.asynccontextmanager
@@ -92,9 +98,9 @@ async def test_the_page_shows_pictures_figures_and_charts(browser: Any) -> None:
         assert await tab.inner_text("#state") == "live"
         for side in ("A", "B"):
             tiles = await tab.inner_text(f"[data-sees={side}] dl")
-            for words in ("AV1", "64×48", "600", "24", "17"):
+            for words in ("AV1", "64×48", "600", "24", "17", "713", "498", "6.5", "bandwidth"):
                 assert words in tiles
-        assert await tab.locator(".chart canvas").count() == 6
+        assert await tab.locator(".chart canvas").count() == 8
         await tab.close()
     assert wrong == []
 

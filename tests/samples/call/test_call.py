@@ -92,9 +92,12 @@ def test_a_headless_call_counts_every_picture_and_keeps_what_it_received(tmp_pat
     for direction in report["directions"]:
         check_direction(direction, captured=90)
     for stats in report["stats"].values():
-        video = {entry["type"]: entry for entry in stats if entry["kind"] == "video"}
+        video = {entry["type"]: entry for entry in stats if entry.get("kind") == "video"}
         assert video["outbound-rtp"]["framesEncoded"] >= 30
         assert video["inbound-rtp"]["framesDecoded"] >= 30
+        assert video["outbound-rtp"]["qualityLimitationDurations"]["cpu"] < 60
+        (pair,) = (entry for entry in stats if entry["type"] == "candidate-pair")
+        assert pair["transportFeedbackReceived"] > 3
     assert "A → B" in output
     recordings = sorted(kept.iterdir())
     assert [str(path) for path in recordings] == report["recordings"]
