@@ -18,6 +18,8 @@ from .trace import OPPORTUNITY_BYTES
 
 # RFC 791 and RFC 768: an IPv4 header without options and a UDP header.
 WIRE_OVERHEAD_BYTES = 28
+# ours: a tenth of the shortest outage that anybody sees.
+OUTAGE_GRID_US = 10_000
 
 
 class LossReason(StrEnum):
@@ -109,6 +111,19 @@ class Link:
         """What the link offered to carry in an interval, rounded down."""
         offered = self._rate.offered(end_us) - self._rate.offered(start_us)
         return offered // self._rate.units_per_byte
+
+    def outage_us(self, start_us: int, end_us: int, *, least_us: int) -> int:
+        """The time in an interval that belongs to outages of at least this length.
+
+        Seen on a grid of OUTAGE_GRID_US, by which each may be taken for shorter.
+        """
+        total_us = now_us = start_us
+        while now_us < end_us:
+            next_us = min(self._rate.begins_us(self._rate.offered(now_us)), end_us)
+            if next_us - now_us >= least_us:
+                total_us += next_us - now_us
+            now_us = max(next_us, now_us + OUTAGE_GRID_US)
+        return total_us - start_us
 
     def backlog_bytes(self, now_us: int) -> int:
         """What was taken and is not served yet, rounded up."""

@@ -16,6 +16,8 @@ US_PER_S = 1_000_000
 NEED_WINDOW_US = US_PER_S
 # The design asks what two calls share once they had this time.
 SETTLED_US = 15 * US_PER_S
+# ours: at 30 fps webrtc-stats calls a gap between pictures a freeze from 183 ms on.
+OUTAGE_US = 200_000
 # What no viewer or listener has anything of.
 OVERHEAD_KINDS = (PacketKind.PADDING, PacketKind.RTCP)
 
@@ -64,6 +66,7 @@ def utilisation_of_need(direction: Direction, *, duration_us: int) -> float | No
 def link_figures(run: Run, name: str) -> dict[str, Any]:
     """What a link carried, and who of those on it had which share.
 
+    outage_s is the time in which it carried nothing, for OUTAGE_US at least: pictures freeze then.
     cross_share is the others' part of what was served while there were any; fairness is Jain's
     index over what each call received from 15 s after the last one began.
     """
@@ -83,6 +86,7 @@ def link_figures(run: Run, name: str) -> dict[str, Any]:
         "utilisation": round(link.served_bytes(duration_us) / capacity_bytes, 4)
         if capacity_bytes
         else None,
+        "outage_s": round(link.outage_us(0, duration_us, least_us=OUTAGE_US) / 1e6, 3),
         "cross_kbps": round(cross * 8e3 / cross_us, 1) if cross_us else None,
         "cross_share": round(cross / (cross + calls), 4) if cross else None,
         "fairness": _fairness(directions, duration_us),

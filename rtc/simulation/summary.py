@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ...ratecontrol.messages import DropReason
 from .call import Direction
 from .percentile import percentile
 from .records import FrameRecord, PacketKind
@@ -73,6 +74,7 @@ def run_figures(run: Run, *, wall_s: float) -> Figures:
 def _frame_counts(frames: list[FrameRecord], sent: list[FrameRecord]) -> dict[str, int]:
     return {
         "captured": len(frames),
+        "left_out": sum(frame.skipped == DropReason.FRAME_RATE for frame in frames),
         "sent": len(sent),
         "received": sum(frame.received_us is not None for frame in frames),
         "shown": sum(frame.shown_us is not None for frame in frames),

@@ -64,9 +64,7 @@ def compare_policies(
         prepare(job.values, args)
     console = Console()
     summaries = _run(jobs, workers=min(MAX_WORKERS, args.workers), console=console)
-    rows = policy_rows(
-        {cell: s["directions"]["a->b"] for cell, s in zip(grid, summaries, strict=True)}
-    )
+    rows = policy_rows(dict(zip(grid, summaries, strict=True)))
     write_json(args.out / "policies.json", {"rows": rows})
     print_policies(rows, console=console)
     return 0

@@ -10,8 +10,6 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from .report import number
-
 Figures = Mapping[str, Any]
 Row = dict[str, Any]
 
@@ -24,14 +22,19 @@ COLUMNS: Mapping[str, str] = {
     "queue_p95_ratio": "÷ gcc",
     "queue_loss": "lost",
     "freeze_s": "frozen",
+    "outage_s": "outages",
     "psnr_y_shown": "PSNR",
     "kbps": "kbps",
 }
+DECIMALS = {"queue_p95_ms": 0, "freeze_s": 1, "outage_s": 1, "psnr_y_shown": 1, "kbps": 0}
 
 
-def policy_rows(figures: Mapping[tuple[str, str], Figures]) -> list[Row]:
-    """A row for each (link, policy), then each policy's means; ratios are None without plain GCC."""
-    rows = {cell: _row(*cell, each) for cell, each in figures.items()}
+def policy_rows(summaries: Mapping[tuple[str, str], Figures]) -> list[Row]:
+    """A row for each (link, policy) of what a sent to b, then each policy's means.
+
+    Ratios are None without plain GCC.
+    """
+    rows = {cell: _row(*cell, each) for cell, each in summaries.items()}
     for (link, _), row in rows.items():
         base = rows.get((link, BASELINE))
         for name in ("utilisation", "queue_p95_ms"):
@@ -50,21 +53,25 @@ def print_policies(rows: Sequence[Row], *, console: Console) -> None:
     for link, group in groupby(rows, key=itemgetter("link")):
         table = Table(title=link, title_justify="left")
         for name, heading in COLUMNS.items():
-            table.add_column(heading, justify="left" if name == "policy" else "right")
+            is_text = name == "policy"
+            table.add_column(heading, justify="left" if is_text else "right", no_wrap=True)
         for row in group:
-            table.add_row(*(_cell(row[name]) for name in COLUMNS))
+            table.add_row(*(_cell(row[name], DECIMALS.get(name, 3)) for name in COLUMNS))
         console.print(table)
     console.print(
-        "a → b: used of capacity or need, queue delay p95 in ms, lost to the queue, frozen in s",
+        "a → b: used of capacity or need, queue delay p95 in ms, lost to the queue, s of freezes and outages",
         highlight=False,
     )
 
 
-def _cell(value: str | float | None) -> str:
-    return value if isinstance(value, str) else number(None if value is None else round(value, 3))
+def _cell(value: str | float | None, decimals: int) -> str:
+    if isinstance(value, str) or value is None:
+        return value or "–"
+    return f"{value:.{decimals}f}"
 
 
-def _row(link: str, policy: str, figures: Figures) -> Row:
+def _row(link: str, policy: str, summary: Figures) -> Row:
+    figures, outage_s = summary["directions"]["a->b"], summary["links"]["ab"]["outage_s"]
     return {
         "link": link,
         "policy": policy,
@@ -72,6 +79,7 @@ def _row(link: str, policy: str, figures: Figures) -> Row:
         "queue_p95_ms": figures["queue_delay_ms"]["p95"],
         "queue_loss": figures["queue_loss_ratio"],
         "freeze_s": figures["freeze_s"],
+        "outage_s": outage_s,
         "psnr_y_shown": figures["psnr_y_shown"],
         "kbps": figures["kbps"],
     }

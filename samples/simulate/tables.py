@@ -24,7 +24,9 @@ ROWS: Mapping[str, Callable[[Figures], str]] = {
     "utilisation": lambda f: number(f["utilisation"]),
     "utilisation of need": lambda f: number(f["utilisation_of_need"]),
     "lost to the queue": lambda f: number(f["queue_loss_ratio"]),
-    "captured / sent / received / shown": lambda f: " / ".join(map(str, f["frames"].values())),
+    "captured / left out / sent / received / shown": lambda f: " / ".join(
+        map(str, f["frames"].values())
+    ),
     "key frames / LTRPs": lambda f: f"{f['key_frames']} / {f['ltrp_frames']}",
     "bytes sent again / padding / FEC": lambda f: " / ".join(
         str(f[name]) for name in ("retransmitted_bytes", "padding_bytes", "fec_bytes")

@@ -43,6 +43,20 @@ def arrivals(path: Link, packets: list[tuple[int, int]]) -> list[tuple[int, int,
     return out
 
 
+@pytest.mark.parametrize(
+    ("rate", "end_us", "expected_us"),
+    [
+        ("0:1000,1:0,3:1000,4:0,4.1:1000", 5_000_000, 2_000_000),
+        ("0:0,1:1000", 5_000_000, 1_000_000),
+        (TraceRate([0, 10, 500, 520, 700, 1000]), 1_000_000, 790_000),
+    ],
+)
+def test_outages_are_those_of_some_length(rate, end_us, expected_us):
+    path = link(rate)
+    assert expected_us - 20_000 <= path.outage_us(0, end_us, least_us=200_000) <= expected_us
+    assert path.outage_us(0, end_us, least_us=end_us) == 0
+
+
 def test_a_packet_takes_its_bits_at_the_rate_and_the_delay():
     # 1250 bytes at 1 Mbit/s: 10 ms.
     path = link("1000", delay_us=25_000)

@@ -85,6 +85,7 @@ def test_a_clean_run_adds_up():
     for name, link in summary["links"].items():
         (figures,) = [f for d, f in summary["directions"].items() if d[0] == name[0]]
         assert link["utilisation"] == figures["utilisation"]
+        assert link["outage_s"] == 0
         assert link["cross_kbps"] is link["cross_share"] is link["fairness"] is None
 
 
@@ -114,7 +115,7 @@ def test_the_figures_are_those_that_summary_json_promises():
     }
     assert set(figures["recovery_ms"]) == {"p50", "p95", "max"}
     assert set(figures["e2e_ms"]) == set(figures["queue_delay_ms"]) == {"p50", "p95"}
-    assert set(figures["frames"]) == {"captured", "sent", "received", "shown"}
+    assert set(figures["frames"]) == {"captured", "left_out", "sent", "received", "shown"}
 
 
 def test_every_packet_is_accounted_for():
@@ -290,6 +291,25 @@ def test_what_lies_above_the_links_rate_is_no_need():
     assert 0.95 <= summary["utilisation"] <= 1
     assert 0.9 <= summary["utilisation_of_need"] <= 1
     assert 0.2 <= summary["queue_loss_ratio"] <= 0.6
+
+
+def test_pictures_that_a_low_rate_leaves_out_are_counted_and_logged():
+    made = run(4, target_kbps=40)
+    counts = run_figures(made, wall_s=1.0)["directions"]["a->b"]["frames"]
+    assert counts["captured"] / 2 - 2 <= counts["left_out"] <= counts["captured"] / 2
+    assert counts["left_out"] + counts["sent"] >= counts["captured"] - 1
+    frames = made.directions["a->b"].recorder.frames
+    assert counts["left_out"] == sum(f.skipped == "frame rate" for f in frames)
+    paces = [e for e in made.events.events if e["event"] == "frame rate" and e["peer"] == "a"]
+    assert [(e["reason"], e["every"]) for e in paces] == [("rate", 2)]
+    assert {f.skipped for f in run(4).directions["a->b"].recorder.frames} == {""}
+
+
+def test_a_codec_that_the_rate_chose_is_logged_with_that_reason():
+    made = run(4, target_kbps=11, codec="H264")
+    switches = [e for e in made.events.events if e["event"] == "codec" and e["peer"] == "a"]
+    assert [(e["reason"], e["codec"]) for e in switches] == [("rate", "AV1")]
+    assert made.directions["a->b"].recorder.decisions.codec_switches == 1
 
 
 def test_a_run_without_comparison_is_the_same_call():

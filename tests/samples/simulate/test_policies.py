@@ -14,7 +14,7 @@ from codecpilot.samples.simulate.policy_table import policy_rows
 SMALL = ["--size", "96x64", "--seconds", "2", "--rate", "300", "--vmaf-every", "0"]
 
 
-def figures(**changes: Any) -> dict[str, Any]:
+def finished(**changes: Any) -> dict[str, Any]:
     values = {
         "utilisation_of_need": 0.8,
         "queue_delay_ms": {"p50": 10, "p95": 50},
@@ -23,17 +23,17 @@ def figures(**changes: Any) -> dict[str, Any]:
         "psnr_y_shown": 35.0,
         "kbps": 400,
     }
-    return values | changes
+    return {"directions": {"a->b": values | changes}, "links": {"ab": {"outage_s": 0.5}}}
 
 
 def test_each_policy_stands_beside_plain_gcc_and_ends_in_its_mean() -> None:
-    ours = figures(utilisation_of_need=0.9, queue_delay_ms={"p50": 5, "p95": 20}, freeze_s=1.0)
+    ours = finished(utilisation_of_need=0.9, queue_delay_ms={"p50": 5, "p95": 20}, freeze_s=1.0)
     cells = {
         (link, policy): each
         for link in ("one", "two")
-        for policy, each in (("gcc", figures()), ("codecpilot", ours))
+        for policy, each in (("gcc", finished()), ("codecpilot", ours))
     }
-    cells["two", "codecpilot"] = figures(utilisation_of_need=None, psnr_y_shown=None)
+    cells["two", "codecpilot"] = finished(utilisation_of_need=None, psnr_y_shown=None)
     rows = {(row["link"], row["policy"]): row for row in policy_rows(cells)}
     assert list(rows) == [*cells, ("mean", "gcc"), ("mean", "codecpilot")]
     assert rows["one", "codecpilot"]["queue_p95_ratio"] == 0.4
@@ -42,10 +42,11 @@ def test_each_policy_stands_beside_plain_gcc_and_ends_in_its_mean() -> None:
     assert rows["two", "codecpilot"]["utilisation_ratio"] is None
     mean = rows["mean", "codecpilot"]
     assert (mean["freeze_s"], mean["queue_p95_ms"], mean["utilisation"]) == (1.5, 35, 0.9)
+    assert mean["outage_s"] == 0.5
 
 
 def test_without_plain_gcc_or_with_one_link_there_is_nothing_to_divide_or_average() -> None:
-    (row,) = policy_rows({("link", "remb"): figures()})
+    (row,) = policy_rows({("link", "remb"): finished()})
     assert row["utilisation_ratio"] is row["queue_p95_ratio"] is None
     assert (row["link"], row["queue_p95_ms"]) == ("link", 50)
 
