@@ -13,7 +13,11 @@ logger = logging.getLogger("codecpilot.rtc")
 
 
 class Pump(ABC):
-    """A task that drains a core, and a worker thread for its codec. One order of sending results."""
+    """A task that drains a core, and a worker thread for its codec. One order of sending results.
+
+    It wakes up to 1 ms late for what is due, since epoll counts whole milliseconds; on a machine with
+    twice as much to do as it can, 1 ms in the median and 3 ms in the 95th percentile.
+    """
 
     def __init__(self, *, name: str) -> None:
         self._loop = asyncio.get_running_loop()

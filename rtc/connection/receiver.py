@@ -32,7 +32,7 @@ from .receiver_driver import ReceiverDriver
 from .remb import RembSource
 from .remote_track import CallRemoteStreamTrack
 from .sender import CallRtpSender, EventSink
-from .stats import inbound_stats
+from .stats import inbound_stats, stats_report
 
 # W3C webrtc-pc 5.3: sources heard from in the last 10 s.
 SOURCE_AGE_US = 10_000_000
@@ -120,11 +120,8 @@ class CallRtpReceiver(RTCRtpReceiver, CoreEndpoint):
         """Statistics under W3C's names."""
         if self._driver is None:
             return await super().getStats()
-        report = RTCStatsReport()
-        for entry in inbound_stats(self, self._driver.core, self._driver.implementation):
-            report.add(entry)
-        report.update(self.transport._get_stats())
-        return report
+        entries = inbound_stats(self, self._driver.core, self._driver.implementation)
+        return stats_report(entries, self.transport)
 
     def getSynchronizationSources(self) -> list[RTCRtpSynchronizationSource]:
         """The source heard from in the last 10 seconds."""

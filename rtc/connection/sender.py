@@ -41,7 +41,7 @@ from .dtls_transport import CallDtlsTransport
 from .endpoint import CoreEndpoint
 from .pump import Pump
 from .settings import CallSettings
-from .stats import outbound_stats
+from .stats import outbound_stats, stats_report
 
 logger = logging.getLogger("codecpilot.rtc")
 
@@ -116,12 +116,9 @@ class CallRtpSender(RTCRtpSender, CoreEndpoint):
         """Statistics under W3C's names."""
         if self._driver is None:
             return await super().getStats()
-        report = RTCStatsReport()
-        driver = self._driver
-        for entry in outbound_stats(self, driver.core, driver.implementation, now_us=now_us()):
-            report.add(entry)
-        report.update(self.transport._get_stats())
-        return report
+        core, implementation = self._driver.core, self._driver.implementation
+        entries = outbound_stats(self, core, implementation, now_us=now_us())
+        return stats_report(entries, self.transport)
 
     def handle_rtp_data(self, data: bytes, *, arrival_us: int) -> None:
         """A sender receives no media."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from aiortc.rtcdtlstransport import RTCDtlsTransport
 from aiortc.rtcrtpreceiver import RTCRtpReceiver
 from aiortc.rtcrtpsender import RTCRtpSender
 from aiortc.stats import (
@@ -12,6 +14,7 @@ from aiortc.stats import (
     RTCOutboundRtpStreamStats,
     RTCRemoteInboundRtpStreamStats,
     RTCStats,
+    RTCStatsReport,
     RTCTransportStats,
 )
 
@@ -121,6 +124,15 @@ class CallInboundRtpStreamStats(RTCInboundRtpStreamStats):
     malformedPackets: int
     malformedRtcp: int
     undecodableFrames: int
+
+
+def stats_report(entries: Iterable[RTCStats], transport: RTCDtlsTransport) -> RTCStatsReport:
+    """A stream's entries, and those of its transport."""
+    report = RTCStatsReport()
+    for entry in entries:
+        report.add(entry)
+    report.update(transport._get_stats())
+    return report
 
 
 def outbound_stats(
