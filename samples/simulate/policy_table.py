@@ -22,11 +22,10 @@ COLUMNS: Mapping[str, str] = {
     "queue_p95_ratio": "÷ gcc",
     "queue_loss": "lost",
     "freeze_s": "frozen",
-    "outage_s": "outages",
     "psnr_y_shown": "PSNR",
     "kbps": "kbps",
 }
-DECIMALS = {"queue_p95_ms": 0, "freeze_s": 1, "outage_s": 1, "psnr_y_shown": 1, "kbps": 0}
+DECIMALS = {"queue_p95_ms": 0, "freeze_s": 1, "psnr_y_shown": 1, "kbps": 0}
 
 
 def policy_rows(summaries: Mapping[tuple[str, str], Figures]) -> list[Row]:
@@ -51,15 +50,17 @@ def policy_rows(summaries: Mapping[tuple[str, str], Figures]) -> list[Row]:
 def print_policies(rows: Sequence[Row], *, console: Console) -> None:
     """A table a link, and one of the means, on the terminal."""
     for link, group in groupby(rows, key=itemgetter("link")):
-        table = Table(title=link, title_justify="left")
+        runs = list(group)
+        title = f"{link}: {runs[0]['outage_s']:g} s of outages"
+        table = Table(title=title, title_justify="left")
         for name, heading in COLUMNS.items():
             is_text = name == "policy"
             table.add_column(heading, justify="left" if is_text else "right", no_wrap=True)
-        for row in group:
+        for row in runs:
             table.add_row(*(_cell(row[name], DECIMALS.get(name, 3)) for name in COLUMNS))
         console.print(table)
     console.print(
-        "a → b: used of capacity or need, queue delay p95 in ms, lost to the queue, s of freezes and outages",
+        "a → b: used of capacity or need, queue delay p95 in ms, lost to the queue, frozen in s",
         highlight=False,
     )
 
@@ -78,7 +79,8 @@ def _row(link: str, policy: str, summary: Figures) -> Row:
         "utilisation": figures["utilisation_of_need"],
         "queue_p95_ms": figures["queue_delay_ms"]["p95"],
         "queue_loss": figures["queue_loss_ratio"],
-        "freeze_s": figures["freeze_s"],
+        # Who shows nothing at all does not freeze either.
+        "freeze_s": figures["freeze_s"] if figures["frames"]["shown"] else None,
         "outage_s": outage_s,
         "psnr_y_shown": figures["psnr_y_shown"],
         "kbps": figures["kbps"],
@@ -87,7 +89,7 @@ def _row(link: str, policy: str, summary: Figures) -> Row:
 
 def _mean(policy: str, rows: Sequence[Row]) -> Row:
     mean: Row = {"link": "mean", "policy": policy}
-    for name in COLUMNS:
+    for name in (*COLUMNS, "outage_s"):
         values = [row[name] for row in rows]
         if name not in mean:
             known = [value for value in values if value is not None]

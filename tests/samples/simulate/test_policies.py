@@ -22,6 +22,7 @@ def finished(**changes: Any) -> dict[str, Any]:
         "freeze_s": 2.0,
         "psnr_y_shown": 35.0,
         "kbps": 400,
+        "frames": {"shown": 50},
     }
     return {"directions": {"a->b": values | changes}, "links": {"ab": {"outage_s": 0.5}}}
 
@@ -49,6 +50,11 @@ def test_without_plain_gcc_or_with_one_link_there_is_nothing_to_divide_or_averag
     (row,) = policy_rows({("link", "remb"): finished()})
     assert row["utilisation_ratio"] is row["queue_p95_ratio"] is None
     assert (row["link"], row["queue_p95_ms"]) == ("link", 50)
+
+
+def test_who_shows_nothing_is_not_called_free_of_freezes() -> None:
+    (row,) = policy_rows({("link", "remb"): finished(freeze_s=0, frames={"shown": 0})})
+    assert row["freeze_s"] is None
 
 
 def test_every_policy_runs_over_every_trace(
