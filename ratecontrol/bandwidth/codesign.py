@@ -148,14 +148,26 @@ class CodesignEstimator:
         queue_us = late_us if self._competition.rate_bps is not None else self._predicted_us(now_us)
         if queue_us < settings.open_queue_us:
             return None
-        last_us = self._in_flight.last_sent_us
-        if last_us is None:
+        sign_us = self._sign_of_life_us(late_us)
+        if sign_us is None:
             return None
-        silence_us = max(settings.silence_us, settings.silence_ratio * late_us)
-        sign_us = last_us + min(settings.longest_silence_us, int(silence_us))
         drained_us = sign_us if late_us else now_us + int(queue_us) - settings.open_queue_us + 1
         opens_us = min(sign_us, drained_us)
         return opens_us if opens_us > now_us else None
+
+    def _sign_of_life_us(self, late_us: float) -> int | None:
+        """When a frame goes out whatever is heard; None before the first one."""
+        settings, last_us = self._settings, self._in_flight.last_sent_us
+        if last_us is None:
+            return None
+        silence_us = max(settings.silence_us, settings.silence_ratio * late_us)
+        if self._is_lossy:
+            silence_us = max(settings.lossy_silence_us, settings.lossy_silence_ratio * late_us)
+        return last_us + int(min(settings.longest_silence_us, silence_us))
+
+    @property
+    def _is_lossy(self) -> bool:
+        return self._losses.mean_ratio > self._settings.lossy_ratio
 
     @property
     def _most_bps(self) -> float:
@@ -179,8 +191,8 @@ class CodesignEstimator:
 
     def _late_us(self, now_us: int) -> float:
         settings = self._settings
-        is_lossy = self._losses.mean_ratio > settings.lossy_ratio
-        allowance_us = self._interval_us + (settings.lossy_late_us if is_lossy else settings.late_us)
+        late_us = settings.lossy_late_us if self._is_lossy else settings.late_us
+        allowance_us = self._interval_us + late_us
         return self._in_flight.late_us(now_us, allowance_us=allowance_us)
 
     def _predicted_us(self, now_us: int) -> float:

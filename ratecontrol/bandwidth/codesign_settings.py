@@ -26,15 +26,19 @@ class CodesignSettings:
 
     # A frame is encoded when the queue that it will meet is below this: the next picture is newer.
     open_queue_us: int = 30_000
-    # While nothing is heard, a frame goes out after this, and a tenth of the silence, at most so long.
-    silence_us: int = 100_000
-    silence_ratio: float = 0.1
-    longest_silence_us: int = 300_000
+    # While nothing is heard a frame goes out after this, and after a part of the silence, at most so
+    # long: a path that pauses gains nothing from frames that wait in it.
+    silence_us: int = 150_000
+    silence_ratio: float = 0.2
+    longest_silence_us: int = 500_000
     # Feedback this much later than usual tells of a queue; jitter of the way back is below it. On a
-    # path that loses so much, the next two frames may first have to tell that one is missing.
+    # path that loses so much, the next two frames may first have to tell that one is missing, and
+    # silence may be no pause but a burst of losses, which only packets end.
     late_us: int = 20_000
     lossy_ratio: float = 0.02
     lossy_late_us: int = 80_000
+    lossy_silence_us: int = 100_000
+    lossy_silence_ratio: float = 0.1
 
     # Capacity: how fast measurements fade, and what one gap counts for at most. An outage is no rate.
     fading_us: int = 200_000

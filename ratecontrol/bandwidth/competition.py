@@ -91,7 +91,9 @@ class Competition:
     def is_over(self, *, now_us: int) -> bool:
         """Whether the queue has gone."""
         since_us = self._short_since_us
-        return self.rate_bps is not None and since_us is not None and now_us - since_us > OVER_FOR_US
+        return (
+            self.rate_bps is not None and since_us is not None and now_us - since_us > OVER_FOR_US
+        )
 
     def is_path(self, *, now_us: int) -> bool:
         """Whether there is no competitor, and the path itself has become longer."""
