@@ -35,7 +35,6 @@ class _Control(IntEnum):
     """Further control ids (aome_enc_control_id in aomcx.h)."""
 
     MAX_INTRA_BITRATE_PERCENT = 26
-    SUPERBLOCK_SIZE = 56
     DISABLE_TRELLIS = 62
     ENABLE_QM = 63
     ENABLE_RECT_PARTITIONS = 73
@@ -75,7 +74,7 @@ _CONTROLS = MappingProxyType[IntEnum, int](
         Control.ENABLE_WARPED_MOTION: 0,
         Control.ENABLE_GLOBAL_MOTION: 0,
         Control.ENABLE_REF_FRAME_MVS: 0,
-        _Control.SUPERBLOCK_SIZE: 0,  # AOM_SUPERBLOCK_SIZE_DYNAMIC
+        Control.SUPERBLOCK_SIZE: 0,  # AOM_SUPERBLOCK_SIZE_64X64
         Control.ENABLE_CFL_INTRA: 0,
         Control.ENABLE_SMOOTH_INTRA: 0,
         Control.ENABLE_ANGLE_DELTA: 0,

@@ -125,6 +125,17 @@ def test_steps_of_half_reach_an_eighth_and_one_step_goes_back_up() -> None:
         assert frame.width == 320 // divisor
 
 
+@pytest.mark.parametrize("size", [(1024, 768), (1280, 960)])
+def test_large_pictures_that_began_small_grow(size: tuple[int, int]) -> None:
+    """With superblocks of a size chosen by libaom the first full frame was a segmentation fault."""
+    link = Link(width=size[0], height=size[1])
+    for divisor in (4, 2, 1, 2, 1):
+        frame, _ = link.step(key=link.index < 0, scale=Fraction(1, divisor))
+        assert frame.width == size[0] // divisor
+    assert link.sequence is not None
+    assert not link.sequence.superblock_128
+
+
 def test_a_frame_too_small_for_its_reference_is_refused_and_changes_nothing() -> None:
     link = Link()
     link.step(key=True)
