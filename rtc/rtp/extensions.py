@@ -19,10 +19,15 @@ DEPENDENCY_DESCRIPTOR = (
 )
 ABS_CAPTURE_TIME = "http://www.webrtc.org/experiments/rtp-hdrext/abs-capture-time"
 PLAYOUT_DELAY = "http://www.webrtc.org/experiments/rtp-hdrext/playout-delay"
+LTR = "urn:codecpilot:rtp-hdrext:ltr"
+LTR_ACK = "urn:codecpilot:rtp-hdrext:ltr-ack"
 
 PLAYOUT_DELAY_STEP_MS = 10  # the playout-delay page: 12 bits of 10 ms each
 PLAYOUT_DELAY_MAX_MS = 0xFFF * PLAYOUT_DELAY_STEP_MS
 
+# What is written as a packet leaves, anew each time: libwebrtc RtpPacket::ZeroMutableExtensions, of those known here.
+_STAMPS = (ABS_SEND_TIME, TRANSPORT_CC)
+_LTR_FLAG, _RECOVERY_FLAG = 0x80, 0x40
 _ABS_SEND_TIME_FRACTION_BITS = 18  # the abs-send-time page: 6.18 fixed point seconds
 _ABS_SEND_TIME_MASK = 0xFFFFFF
 _NTP_FRACTION_BITS = 32  # RFC 5905 section 6
@@ -49,11 +54,24 @@ class PlayoutDelay:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LtrMark:
+    """What a frame is to long-term references: one itself (LTR), predicted from one (LTRP), or both.
+
+    frame_id is the frame's own id in 16 bits, which acknowledgements name.
+    """
+
+    is_ltr: bool
+    is_recovery: bool
+    frame_id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HeaderExtensions:
     """The values of one packet; None where the packet has none.
 
     abs_send_time is 24 bits of 6.18 fixed point seconds. dependency_descriptor stays bytes, since
-    reading it needs what earlier packets said.
+    reading it needs what earlier packets said. ltr_ack is the 16-bit frame_id of the newest LTR that
+    the packet's sender decoded.
     """
 
     mid: str | None = None
@@ -62,12 +80,14 @@ class HeaderExtensions:
     dependency_descriptor: bytes | None = None
     abs_capture_time: AbsCaptureTime | None = None
     playout_delay: PlayoutDelay | None = None
+    ltr: LtrMark | None = None
+    ltr_ack: int | None = None
 
 
 class ExtensionMap:
     """The ids that a session negotiated for the extensions (RFC 8285 section 5)."""
 
-    __slots__ = ("_by_field", "_by_id", "ids")
+    __slots__ = ("_by_field", "_by_id", "ids", "stamp_ids")
 
     def __init__(self, ids: Mapping[str, int]) -> None:
         """ids maps URIs to local ids; a URI unknown here is kept in `ids` and otherwise ignored."""
@@ -76,6 +96,8 @@ class ExtensionMap:
         self.ids = dict(ids)
         self._by_field = {f: (ids[c.uri], c) for f, c in _CODECS.items() if c.uri in ids}
         self._by_id = {i: (f, c) for f, (i, c) in self._by_field.items()}
+        self.stamp_ids = frozenset(ids[uri] for uri in _STAMPS if uri in ids)
+        """Those whose values say when a packet left; FEC counts them as zero."""
 
     def __contains__(self, uri: str) -> bool:
         return uri in self.ids
@@ -180,6 +202,21 @@ def _unpack_playout_delay(data: bytes) -> PlayoutDelay:
     return PlayoutDelay(min_ms=low * PLAYOUT_DELAY_STEP_MS, max_ms=high * PLAYOUT_DELAY_STEP_MS)
 
 
+def _pack_ltr(mark: LtrMark) -> bytes:
+    flags = mark.is_ltr * _LTR_FLAG | mark.is_recovery * _RECOVERY_FLAG
+    return bytes((flags,)) + _pack_uint(mark.frame_id, 2)
+
+
+def _unpack_ltr(data: bytes) -> LtrMark:
+    packed = _unpack_uint(data, 3, "the LTR mark")
+    flags, frame_id = packed >> 16, packed & 0xFFFF
+    return LtrMark(
+        is_ltr=bool(flags & _LTR_FLAG),
+        is_recovery=bool(flags & _RECOVERY_FLAG),
+        frame_id=frame_id,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _Codec:
     uri: str
@@ -203,4 +240,10 @@ _CODECS: dict[str, _Codec] = {
     "dependency_descriptor": _Codec(DEPENDENCY_DESCRIPTOR, bytes, bytes),
     "abs_capture_time": _Codec(ABS_CAPTURE_TIME, _pack_capture_time, _unpack_capture_time),
     "playout_delay": _Codec(PLAYOUT_DELAY, _pack_playout_delay, _unpack_playout_delay),
+    "ltr": _Codec(LTR, _pack_ltr, _unpack_ltr),
+    "ltr_ack": _Codec(
+        LTR_ACK,
+        lambda value: _pack_uint(value, 2),
+        lambda data: _unpack_uint(data, 2, "the LTR acknowledgement"),
+    ),
 }

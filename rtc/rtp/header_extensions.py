@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from codecpilot.codecs.errors import LocalError, RemoteError
 
@@ -29,11 +29,19 @@ def parse_extensions(profile: int, block: bytes) -> Extensions:
 
     Raises RemoteError when an element runs past the block.
     """
-    if profile == ONE_BYTE_PROFILE:
-        return _parse_one_byte(block)
-    if profile & _TWO_BYTE_PROFILE_MASK == TWO_BYTE_PROFILE:
-        return _parse_two_byte(block)
-    return ()
+    return tuple((i, block[start:end]) for i, start, end in _spans(profile, block))
+
+
+def clear_values(profile: int, block: bytes, ids: Collection[int]) -> bytes:
+    """The block with zeros for the values of these ids.
+
+    Raises RemoteError when an element runs past the block.
+    """
+    cleared = bytearray(block)
+    for extension_id, start, end in _spans(profile, block):
+        if extension_id in ids:
+            cleared[start:end] = bytes(end - start)
+    return bytes(cleared)
 
 
 def serialize_extensions(extensions: Sequence[tuple[int, bytes]]) -> bytes:
@@ -66,9 +74,18 @@ def needs_two_byte_form(extensions: Sequence[tuple[int, bytes]]) -> bool:
     )
 
 
-def _parse_one_byte(block: bytes) -> Extensions:
+def _spans(profile: int, block: bytes) -> list[tuple[int, int, int]]:
+    """Id, start and end of each element's value."""
+    if profile == ONE_BYTE_PROFILE:
+        return _one_byte_spans(block)
+    if profile & _TWO_BYTE_PROFILE_MASK == TWO_BYTE_PROFILE:
+        return _two_byte_spans(block)
+    return []
+
+
+def _one_byte_spans(block: bytes) -> list[tuple[int, int, int]]:
     """Section 4.2."""
-    found: list[tuple[int, bytes]] = []
+    found: list[tuple[int, int, int]] = []
     offset = 0
     while offset < len(block):
         extension_id, length = block[offset] >> 4, (block[offset] & 0x0F) + 1
@@ -78,14 +95,14 @@ def _parse_one_byte(block: bytes) -> Extensions:
         # Section 4.2: id 15, and id 0 with a length, end the processing of the whole block.
         if extension_id in (_PADDING_ID, _STOP_ID):
             break
-        found.append((extension_id, _value(block, offset, length)))
+        found.append((extension_id, offset, _end(block, offset, length)))
         offset += length
-    return tuple(found)
+    return found
 
 
-def _parse_two_byte(block: bytes) -> Extensions:
+def _two_byte_spans(block: bytes) -> list[tuple[int, int, int]]:
     """Section 4.3."""
-    found: list[tuple[int, bytes]] = []
+    found: list[tuple[int, int, int]] = []
     offset = 0
     while offset < len(block):
         extension_id = block[offset]
@@ -96,12 +113,12 @@ def _parse_two_byte(block: bytes) -> Extensions:
             raise RemoteError(f"extension {extension_id} has no length byte")
         length = block[offset]
         offset += 1
-        found.append((extension_id, _value(block, offset, length)))
+        found.append((extension_id, offset, _end(block, offset, length)))
         offset += length
-    return tuple(found)
+    return found
 
 
-def _value(block: bytes, offset: int, length: int) -> bytes:
+def _end(block: bytes, offset: int, length: int) -> int:
     if offset + length > len(block):
         raise RemoteError(f"a header extension of {length} bytes runs past its block")
-    return block[offset : offset + length]
+    return offset + length

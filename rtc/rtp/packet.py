@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from codecpilot.codecs.errors import LocalError, RemoteError
 
-from .header_extensions import parse_extensions, serialize_extensions
+from .header_extensions import clear_values, parse_extensions, serialize_extensions
 
 # RFC 3550 sections 5.1 and 5.3.1; RFC 4588 section 4.
 RTP_VERSION = 2
@@ -72,19 +73,14 @@ def parse_rtp(data: bytes) -> RtpPacket:
 
     A header extension of another profile than RFC 8285's two is skipped (RFC 3550 section 5.3.1).
     """
-    if len(data) < HEADER_BYTES:
-        raise RemoteError(f"an RTP header has {HEADER_BYTES} bytes, got {len(data)}")
+    offset = _csrcs_end(data)
     first, second, sequence_number, timestamp, ssrc = _FIXED.unpack_from(data)
-    if first >> 6 != RTP_VERSION:
-        raise RemoteError(f"RTP version {first >> 6} is not {RTP_VERSION}")
     csrc_count = first & 0x0F
-    offset = HEADER_BYTES + 4 * csrc_count
-    if len(data) < offset:
-        raise RemoteError(f"{csrc_count} CSRCs announced, the packet has {len(data)} bytes")
     csrcs = struct.unpack_from(f"!{csrc_count}I", data, HEADER_BYTES) if csrc_count else ()
     extensions: tuple[tuple[int, bytes], ...] = ()
     if first & 0x10:
-        extensions, offset = _parse_extension_block(data, offset)
+        profile, start, offset = _extension_block(data, offset)
+        extensions = parse_extensions(profile, data[start:offset])
     padding_bytes = _padding_bytes(data, offset) if first & 0x20 else 0
     return RtpPacket(
         second & 0x7F,
@@ -97,6 +93,18 @@ def parse_rtp(data: bytes) -> RtpPacket:
         extensions,
         padding_bytes,
     )
+
+
+def clear_extensions(data: bytes, ids: Collection[int]) -> bytes:
+    """The same packet with zeros for the values of these header extensions.
+
+    Raises RemoteError for a header that RFC 3550 or RFC 8285 forbids.
+    """
+    offset = _csrcs_end(data)
+    if not data[0] & 0x10:
+        return data
+    profile, start, end = _extension_block(data, offset)
+    return data[:start] + clear_values(profile, data[start:end], ids) + data[end:]
 
 
 def is_rtcp(data: bytes) -> bool:
@@ -141,8 +149,21 @@ def unwrap_rtx(packet: RtpPacket, *, payload_type: int, ssrc: int) -> RtpPacket 
     )
 
 
-def _parse_extension_block(data: bytes, offset: int) -> tuple[tuple[tuple[int, bytes], ...], int]:
-    """The extensions and the offset behind them."""
+def _csrcs_end(data: bytes) -> int:
+    """Where the fixed header and the CSRCs end."""
+    if len(data) < HEADER_BYTES:
+        raise RemoteError(f"an RTP header has {HEADER_BYTES} bytes, got {len(data)}")
+    if data[0] >> 6 != RTP_VERSION:
+        raise RemoteError(f"RTP version {data[0] >> 6} is not {RTP_VERSION}")
+    csrc_count = data[0] & 0x0F
+    end = HEADER_BYTES + 4 * csrc_count
+    if len(data) < end:
+        raise RemoteError(f"{csrc_count} CSRCs announced, the packet has {len(data)} bytes")
+    return end
+
+
+def _extension_block(data: bytes, offset: int) -> tuple[int, int, int]:
+    """The profile, and where the elements begin and end."""
     start = offset + EXTENSION_HEADER_BYTES
     if len(data) < start:
         raise RemoteError("the header extension is truncated")
@@ -150,7 +171,7 @@ def _parse_extension_block(data: bytes, offset: int) -> tuple[tuple[tuple[int, b
     end = start + 4 * words
     if len(data) < end:
         raise RemoteError(f"the header extension announces {words} words, the packet ends before")
-    return parse_extensions(profile, data[start:end]), end
+    return profile, start, end
 
 
 def _padding_bytes(data: bytes, offset: int) -> int:

@@ -16,6 +16,7 @@ from .rtcp_feedback import (
     ReceiverEstimatedMaximumBitrate,
 )
 from .rtcp_message import RtcpMessage, UnknownRtcp
+from .rtcp_references import LtrAcknowledgement, ReferencePictureSelection
 from .rtcp_reports import (
     App,
     Bye,
@@ -30,10 +31,12 @@ __all__ = [
     "App",
     "Bye",
     "FullIntraRequest",
+    "LtrAcknowledgement",
     "Nack",
     "PictureLossIndication",
     "ReceiverEstimatedMaximumBitrate",
     "ReceiverReport",
+    "ReferencePictureSelection",
     "ReportBlock",
     "RtcpMessage",
     "SenderReport",
@@ -50,22 +53,25 @@ HEADER_BYTES = 4
 _HEADER = struct.Struct("!BBH")
 _VERSION = 2
 
-# A class reads the packets of its packet type, and of its format where the type has formats.
-_READERS: dict[tuple[int, int | None], type[RtcpMessage]] = {
-    (message.PACKET_TYPE, message.FORMAT): message
-    for message in (
-        SenderReport,
-        ReceiverReport,
-        SourceDescription,
-        Bye,
-        App,
-        Nack,
-        PictureLossIndication,
-        FullIntraRequest,
-        ReceiverEstimatedMaximumBitrate,
-        TransportFeedback,
-    )
-}
+_MESSAGES: tuple[type[RtcpMessage], ...] = (
+    SenderReport,
+    ReceiverReport,
+    SourceDescription,
+    Bye,
+    App,
+    Nack,
+    PictureLossIndication,
+    ReferencePictureSelection,
+    FullIntraRequest,
+    ReceiverEstimatedMaximumBitrate,
+    LtrAcknowledgement,
+    TransportFeedback,
+)
+# A class reads the packets of its packet type, and of its format where the type has formats. Of
+# those that share a format the first one that knows the packet reads it.
+_READERS: dict[tuple[int, int | None], list[type[RtcpMessage]]] = {}
+for _message in _MESSAGES:
+    _READERS.setdefault((_message.PACKET_TYPE, _message.FORMAT), []).append(_message)
 
 
 def parse_rtcp(data: bytes) -> list[RtcpMessage]:
@@ -137,8 +143,7 @@ def _packets(data: bytes) -> Iterator[tuple[int, int, bytes]]:
 def _read(packet_type: int, count: int, body: bytes) -> Sequence[RtcpMessage]:
     # RFC 4585 section 6.1: feedback has a format where other packets count.
     message_format = count if packet_type in (RTPFB, PSFB) else None
-    reader = _READERS.get((packet_type, message_format))
-    if reader is not None:
+    for reader in _READERS.get((packet_type, message_format), ()):
         messages = reader.read(count, body)
         if messages is not None:
             return messages

@@ -12,7 +12,7 @@ from codecpilot.codecs.errors import LocalError, RemoteError
 from .rtcp_message import RtcpMessage, read_words
 
 RTPFB, PSFB = 205, 206  # RFC 4585 section 6.1
-_SSRCS_BYTES = 8  # RFC 4585 section 6.1
+SSRCS_BYTES = 8  # RFC 4585 section 6.1
 _BLP_BITS = 16  # RFC 4585 section 6.2.1
 _SEQUENCE_MASK = 0xFFFF
 _REMB_NAME = b"REMB"
@@ -34,10 +34,10 @@ class Nack(RtcpMessage):
     def read(cls, count: int, body: bytes) -> Sequence[Self]:
         """lost comes out in the order of the entries, each PID before its BLP."""
         sender_ssrc, media_ssrc = read_words(body, 0, 2)
-        if (len(body) - _SSRCS_BYTES) % 4 or len(body) == _SSRCS_BYTES:
+        if (len(body) - SSRCS_BYTES) % 4 or len(body) == SSRCS_BYTES:
             raise RemoteError(f"a NACK of {len(body)} bytes has no whole entries")
         lost: list[int] = []
-        for pid, blp in struct.iter_unpack("!HH", body[_SSRCS_BYTES:]):
+        for pid, blp in struct.iter_unpack("!HH", body[SSRCS_BYTES:]):
             lost.append(pid)
             while blp:
                 lowest = blp & -blp
@@ -50,7 +50,7 @@ class Nack(RtcpMessage):
         if not self.lost or not all(0 <= s <= _SEQUENCE_MASK for s in self.lost):
             raise LocalError(f"a NACK needs sequence numbers 0..{_SEQUENCE_MASK}, got {self.lost}")
         entries = [struct.pack("!HH", pid, blp) for pid, blp in _nack_entries(self.lost)]
-        return _write_feedback(self, self.sender_ssrc, self.media_ssrc, b"".join(entries))
+        return write_feedback(self, self.sender_ssrc, self.media_ssrc, b"".join(entries))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +70,7 @@ class PictureLossIndication(RtcpMessage):
 
     def write(self) -> tuple[int, int, bytes]:
         """The two SSRCs alone."""
-        return _write_feedback(self, self.sender_ssrc, self.media_ssrc, b"")
+        return write_feedback(self, self.sender_ssrc, self.media_ssrc, b"")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,9 +86,9 @@ class FullIntraRequest(RtcpMessage):
     def read(cls, count: int, body: bytes) -> Sequence[Self]:
         """The media SSRC of the header is unused (section 4.3.1.1)."""
         sender_ssrc, _ = read_words(body, 0, 2)
-        if (len(body) - _SSRCS_BYTES) % 8 or len(body) == _SSRCS_BYTES:
+        if (len(body) - SSRCS_BYTES) % 8 or len(body) == SSRCS_BYTES:
             raise RemoteError(f"a FIR of {len(body)} bytes has no whole entries")
-        requests = tuple(struct.iter_unpack("!IB3x", body[_SSRCS_BYTES:]))
+        requests = tuple(struct.iter_unpack("!IB3x", body[SSRCS_BYTES:]))
         return (cls(sender_ssrc=sender_ssrc, requests=requests),)
 
     def write(self) -> tuple[int, int, bytes]:
@@ -96,7 +96,7 @@ class FullIntraRequest(RtcpMessage):
         if not self.requests:
             raise LocalError("a FIR needs at least one request")
         entries = b"".join(struct.pack("!IB3x", ssrc, n) for ssrc, n in self.requests)
-        return _write_feedback(self, self.sender_ssrc, 0, entries)
+        return write_feedback(self, self.sender_ssrc, 0, entries)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +112,7 @@ class ReceiverEstimatedMaximumBitrate(RtcpMessage):
     @classmethod
     def read(cls, count: int, body: bytes) -> Sequence[Self] | None:
         """None for another application's message: the format is shared (RFC 4585 6.4)."""
-        if body[_SSRCS_BYTES : _SSRCS_BYTES + 4] != _REMB_NAME:
+        if body[SSRCS_BYTES : SSRCS_BYTES + 4] != _REMB_NAME:
             read_words(body, 0, 2)
             return None
         sender_ssrc, _, _, packed = read_words(body, 0, 4)
@@ -137,13 +137,13 @@ class ReceiverEstimatedMaximumBitrate(RtcpMessage):
             mantissa & 0xFFFF,
             *self.ssrcs,
         )
-        return _write_feedback(self, self.sender_ssrc, 0, packed)
+        return write_feedback(self, self.sender_ssrc, 0, packed)
 
 
-def _write_feedback(
+def write_feedback(
     message: RtcpMessage, sender_ssrc: int, media_ssrc: int, entries: bytes
 ) -> tuple[int, int, bytes]:
-    """RFC 4585 section 6.1."""
+    """What RtcpMessage.write gives for feedback (RFC 4585 section 6.1)."""
     body = struct.pack("!II", sender_ssrc, media_ssrc) + entries
     return message.PACKET_TYPE, message.FORMAT or 0, body
 
