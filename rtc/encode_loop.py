@@ -44,6 +44,7 @@ def encode_picture(
     now_us: int,
     key: bool = False,
     ltr: bool = False,
+    finer: bool = True,
     temporal_id: int = 0,
     from_ltr: bool = False,
     preset: str = "default",
@@ -51,16 +52,19 @@ def encode_picture(
 ) -> EncodedFrame | Skipped:
     """Encode one picture within the controller's bound, or skip it.
 
-    key asks for a key frame; one is made too when the book needs it. ltr pins the frame as a long
-    term reference, from_ltr predicts it from the acknowledged one, temporal_id 1 makes a frame that
+    key asks for a key frame; one is made too when the book needs it, or where from_ltr finds no
+    acknowledged long-term reference. ltr pins the frame as such a reference, finer gives it more
+    quality for it; from_ltr predicts it from the acknowledged one; temporal_id 1 makes a frame that
     no other reads. The frame's encode_us and encode_cpu_us cover all tries. Raises LocalError for a
     request that the codec cannot execute.
     """
-    key = key or book.needs_key
+    key = key or book.needs_key or (from_ltr and not book.can_read_ltr)
+    temporal_id = 0 if key else temporal_id
     references = book.plan(key=key, ltr=ltr, temporal_id=temporal_id, from_ltr=from_ltr)
+    finer = references.ltr_slot is not None and (finer or key)
     plan = controller.plan(
         now_us=now_us,
-        kind=_kind(key=key, ltr=ltr, temporal_id=temporal_id),
+        kind=_kind(key=key, ltr=finer, temporal_id=temporal_id),
         width=picture.width,
         height=picture.height,
         luma=picture.y,
@@ -79,6 +83,7 @@ def encode_picture(
         plan=plan,
         frame_id=frame_id,
         temporal_id=temporal_id,
+        finer=finer,
         preset=preset,
         content=content,
     )
@@ -114,6 +119,7 @@ def _request(
     plan: FramePlan,
     frame_id: int,
     temporal_id: int,
+    finer: bool,
     preset: str,
     content: Content,
 ) -> EncodeRequest:
@@ -127,7 +133,8 @@ def _request(
         writes=references.writes,
         temporal_id=temporal_id,
         dependencies=references.dependencies,
-        ltr_slot=references.ltr_slot,
+        # What is pinned in passing is coded as any other frame: an encoder takes its time over an LTR.
+        ltr_slot=references.ltr_slot if finer else None,
         scale=plan.scale,
         preset=preset,
         content=content,
@@ -161,4 +168,10 @@ def _tried(
             )
         else:
             book.sent(references, frame_id=frame.frame_id, width=frame.width, height=frame.height)
-            return replace(frame, tries=tries, encode_us=encode_us, encode_cpu_us=encode_cpu_us)
+            return replace(
+                frame,
+                ltr_slot=references.ltr_slot,
+                tries=tries,
+                encode_us=encode_us,
+                encode_cpu_us=encode_cpu_us,
+            )

@@ -20,6 +20,8 @@ class EncodeJob:
     """One picture to encode, and all that is decided about it beforehand.
 
     every tells that one of so many captured pictures is sent, codec_reason why this codec encodes it.
+    acknowledged are the ids of long-term references that the peer decoded since the job before. finer,
+    temporal_id and from_ltr are as in encode_picture().
     """
 
     picture: Picture
@@ -33,6 +35,10 @@ class EncodeJob:
     now_us: int
     every: int = 1
     codec_reason: CodecReason = CodecReason.APPLICATION
+    finer: bool = True
+    temporal_id: int = 0
+    from_ltr: bool = False
+    acknowledged: tuple[int, ...] = ()
 
 
 class EncoderSession:
@@ -54,6 +60,8 @@ class EncoderSession:
         """Encode a job's picture within the controller's bound, or skip it. May raise LocalError."""
         encoder = self._encoder_for(job)
         self._controller.set_target(job.target_bps, now_us=job.now_us)
+        for frame_id in job.acknowledged:
+            self._book.acknowledge(frame_id)
         return encode_picture(
             job.picture,
             encoder=encoder,
@@ -63,6 +71,9 @@ class EncoderSession:
             now_us=job.now_us,
             key=job.key,
             ltr=job.ltr,
+            finer=job.finer,
+            temporal_id=job.temporal_id,
+            from_ltr=job.from_ltr,
             preset=job.preset,
             content=job.content,
         )
