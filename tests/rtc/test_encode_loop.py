@@ -84,6 +84,7 @@ class Stream:
         *,
         key: bool = False,
         ltr: bool = False,
+        finer: bool = True,
         temporal_id: int = 0,
         from_ltr: bool = False,
         preset: str = "default",
@@ -99,6 +100,7 @@ class Stream:
             now_us=self.now_us,
             key=key,
             ltr=ltr,
+            finer=finer,
             temporal_id=temporal_id,
             from_ltr=from_ltr,
             preset=preset,
@@ -219,12 +221,31 @@ def test_ltr_pins_the_frame_and_recovery_reads_the_acknowledged_one() -> None:
     assert stream.sent().dependencies == (recovery.frame_id,)
 
 
-def test_recovery_without_an_acknowledged_ltr_is_a_local_error() -> None:
+def test_recovery_without_an_acknowledged_ltr_is_a_key_frame() -> None:
     stream = Stream(small)
     stream.sent()
-    with pytest.raises(LocalError, match="LTR"):
-        stream.next(from_ltr=True)
-    assert not stream.book.needs_key
+    recovery = stream.sent(from_ltr=True)
+    assert (recovery.key, recovery.dependencies) == (True, ())
+    assert not stream.sent(ltr=True).key
+
+
+def test_an_ltr_pinned_in_passing_is_coded_as_any_other_frame() -> None:
+    stream = Stream(lambda request: round(40_000 * 2 ** (-request.quantizer / 10)))
+    plain = [stream.sent() for _ in range(40)][-1]
+    passing = stream.sent(ltr=True, finer=False)
+    assert passing.ltr_slot in (4, 5, 6, 7)
+    assert stream.last.writes[1:] == (passing.ltr_slot,)
+    assert stream.last.ltr_slot is None
+    assert abs(passing.quantizer - plain.quantizer) <= 1
+    finer = stream.sent(ltr=True)
+    assert stream.last.ltr_slot == finer.ltr_slot
+    assert 2 <= passing.quantizer - finer.quantizer <= 4
+
+
+def test_a_key_frame_in_place_of_an_upper_layer_frame_is_of_the_base_layer() -> None:
+    stream = Stream(small)
+    key = stream.sent(temporal_id=1)
+    assert (key.key, key.temporal_id) == (True, 0)
 
 
 def test_an_upper_layer_frame_writes_nothing_and_is_read_by_none() -> None:
