@@ -8,9 +8,6 @@ from ..ratecontrol.bandwidth.codesign import CodesignEstimator
 from ..ratecontrol.bandwidth.gcc import GccEstimator
 from ..ratecontrol.bandwidth.messages import BandwidthEstimator
 
-# libwebrtc kDefaultStartBitrateBps (bitrate_constraints.h).
-DEFAULT_START_BPS = 300_000
-
 
 class CongestionControl(StrEnum):
     """CODECPILOT and GCC follow transport-wide feedback, REMB follows what a receiver estimates.
@@ -29,10 +26,15 @@ class CongestionControl(StrEnum):
         return self in (CongestionControl.CODECPILOT, CongestionControl.GCC)
 
 
-def open_estimator(name: CongestionControl, *, start_bps: int) -> BandwidthEstimator | None:
-    """A new path's estimator; None where no transport-wide feedback is used."""
+def open_estimator(
+    name: CongestionControl, *, start_bps: int | None = None
+) -> BandwidthEstimator | None:
+    """A new path's estimator; None where no transport-wide feedback is used.
+
+    start_bps is what the path is taken for before anything is known; None leaves it to the estimator.
+    """
     if not name.uses_transport_feedback:
         return None
     if name is CongestionControl.GCC:
-        return GccEstimator(start_bps=start_bps)
+        return GccEstimator() if start_bps is None else GccEstimator(start_bps=start_bps)
     return CodesignEstimator(start_bps=start_bps)

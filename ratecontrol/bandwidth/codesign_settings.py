@@ -76,4 +76,4 @@ class CodesignSettings:
     pacing_start_ratio: float = 2.5
     pacing_lossy_ratio: float = 1.05
     # Chosen so that a key frame of the start fits the 300 ms queue of a link of 100 kbps.
-    start_bps: int = 300_000
+    start_bps: int = 200_000

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ...codecs.av1_presets import PRESETS
 from ...codecs.errors import LocalError
 from ...codecs.types import Codec
-from ..estimators import DEFAULT_START_BPS, CongestionControl
+from ..estimators import CongestionControl
 from ..sender import MIN_TARGET_BPS
 
 # The design's range for calls is 10 to 400 kbps; ours: what 640x360 looks good at.
@@ -20,7 +20,8 @@ class CallSettings:
 
     target_bps is the highest video rate of each sender; codecs are offered in this order; preset is
     a row of the AV1 preset table. For experiments congestion_control names another way of following
-    the path, start_bps is what the path is taken for before anything is known of it, and
+    the path, start_bps is what the path is taken for before anything is known of it (None:
+    what suits the way it is followed), and
     dependency_descriptor may be refused. Raises LocalError for a value outside its range.
     """
 
@@ -30,7 +31,7 @@ class CallSettings:
     dependency_descriptor: bool = True
     encoder_threads: int = 1
     congestion_control: str = CongestionControl.CODECPILOT
-    start_bps: int = DEFAULT_START_BPS
+    start_bps: int | None = None
 
     def __post_init__(self) -> None:
         if self.target_bps < MIN_TARGET_BPS:
@@ -45,5 +46,5 @@ class CallSettings:
         if self.congestion_control not in set(CongestionControl):
             names = ", ".join(CongestionControl)
             raise LocalError(f"congestion_control {self.congestion_control!r} is none of {names}")
-        if self.start_bps < MIN_TARGET_BPS:
+        if self.start_bps is not None and self.start_bps < MIN_TARGET_BPS:
             raise LocalError(f"start_bps {self.start_bps} is below {MIN_TARGET_BPS}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ...codecs.types import Codec, VideoDecoder, VideoEncoder
 from ...ratecontrol.frame_controller import FrameController
 from ..encoder_session import EncoderSession
-from ..estimators import DEFAULT_START_BPS, CongestionControl, open_estimator
+from ..estimators import CongestionControl, open_estimator
 from ..messages import NegotiatedCodec
 from ..outgoing_stream import StreamIdentity
 from ..playout.av_sync import AvSync
@@ -76,7 +76,7 @@ class Party:
             return self._stock_sender(agreement)
         codecs = sorted(agreement.codecs, key=lambda c: c.codec is not self.scenario.codec)
         path = SendPath(
-            estimator=open_estimator(agreement.cc, start_bps=DEFAULT_START_BPS),
+            estimator=open_estimator(agreement.cc),
             wall_offset_us=self.clock.wall_offset_us,
         )
         core = SenderCore(
