@@ -58,7 +58,8 @@ def protect(packets: Sequence[bytes], *, stamp_ids: Collection[int]) -> FecPacke
     ssrcs = {int.from_bytes(data[8:12], "big") for data in packets}
     numbers = tuple(int.from_bytes(data[2:4], "big") for data in packets)
     offsets = offsets_of(numbers)
-    if len(ssrcs) > 1 or any(a >= b for a, b in pairwise(offsets)):
+    rising = all(a < b for a, b in pairwise(offsets)) and offsets[-1] <= _SEQUENCE_MASK >> 1
+    if len(ssrcs) > 1 or not rising:
         raise LocalError(f"FEC over SSRCs {ssrcs}, sequence numbers {numbers}: one, rising")
     return FecPacket(media_ssrc=ssrcs.pop(), sequence_numbers=numbers, parity=_xor(bits))
 

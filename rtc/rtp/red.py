@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from codecpilot.codecs.errors import RemoteError
+from codecpilot.codecs.errors import LocalError, RemoteError
 
 from .packet import RtpPacket
 
@@ -17,8 +17,13 @@ RED_HEADER_BYTES = 1
 
 
 def wrap_red(packet: RtpPacket, *, payload_type: int) -> RtpPacket:
-    """packet as the one block of a RED packet; payload_type is RED's."""
-    block = bytes((packet.payload_type & _TYPE_MASK,)) + packet.payload
+    """packet as the one block of a RED packet; payload_type is RED's.
+
+    Raises LocalError for a packet whose own payload type is outside 0..127.
+    """
+    if not 0 <= packet.payload_type <= _TYPE_MASK:
+        raise LocalError(f"payload type {packet.payload_type} must be 0..{_TYPE_MASK}")
+    block = bytes((packet.payload_type,)) + packet.payload
     return replace(packet, payload_type=payload_type, payload=block)
 
 

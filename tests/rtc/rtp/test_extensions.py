@@ -9,12 +9,15 @@ from codecpilot.rtc.rtp.extensions import (
     ABS_CAPTURE_TIME,
     ABS_SEND_TIME,
     DEPENDENCY_DESCRIPTOR,
+    LTR,
+    LTR_ACK,
     MID,
     PLAYOUT_DELAY,
     TRANSPORT_CC,
     AbsCaptureTime,
     ExtensionMap,
     HeaderExtensions,
+    LtrMark,
     PlayoutDelay,
     abs_send_time,
     ntp_from_us,
@@ -22,7 +25,16 @@ from codecpilot.rtc.rtp.extensions import (
 )
 from codecpilot.rtc.rtp.packet import RtpPacket, parse_rtp
 
-URIS = (MID, ABS_SEND_TIME, TRANSPORT_CC, DEPENDENCY_DESCRIPTOR, ABS_CAPTURE_TIME, PLAYOUT_DELAY)
+URIS = (
+    MID,
+    ABS_SEND_TIME,
+    TRANSPORT_CC,
+    DEPENDENCY_DESCRIPTOR,
+    ABS_CAPTURE_TIME,
+    PLAYOUT_DELAY,
+    LTR,
+    LTR_ACK,
+)
 ALL = ExtensionMap({uri: i for i, uri in enumerate(URIS, start=1)})
 
 values = st.builds(
@@ -41,6 +53,14 @@ values = st.builds(
     | st.tuples(st.integers(0, 4095), st.integers(0, 4095)).map(
         lambda pair: PlayoutDelay(min_ms=10 * min(pair), max_ms=10 * max(pair))
     ),
+    ltr=st.none()
+    | st.builds(
+        LtrMark,
+        is_ltr=st.booleans(),
+        is_recovery=st.booleans(),
+        frame_id=st.integers(0, 0xFFFF),
+    ),
+    ltr_ack=st.none() | st.integers(0, 0xFFFF),
 )
 
 
@@ -96,6 +116,29 @@ def test_playout_delay_bytes() -> None:
 
 
 @pytest.mark.parametrize(
+    ("is_ltr", "is_recovery", "flags"),
+    [(True, False, "80"), (False, True, "40"), (True, True, "c0")],
+)
+def test_ltr_mark_bytes(is_ltr: bool, is_recovery: bool, flags: str) -> None:
+    mark = LtrMark(is_ltr=is_ltr, is_recovery=is_recovery, frame_id=0x012D)
+    assert ALL.pack(HeaderExtensions(ltr=mark)) == ((7, bytes.fromhex(flags + "012d")),)
+
+
+def test_reserved_bits_of_an_ltr_mark_are_ignored() -> None:
+    mark = LtrMark(is_ltr=True, is_recovery=False, frame_id=0x012D)
+    assert ALL.unpack(packet((7, bytes.fromhex("bf012d")))).ltr == mark
+
+
+def test_ltr_acknowledgement_bytes() -> None:
+    assert ALL.pack(HeaderExtensions(ltr_ack=0x012D)) == ((8, bytes.fromhex("012d")),)
+
+
+def test_stamps_are_what_says_when_a_packet_left() -> None:
+    assert ALL.stamp_ids == {2, 3}
+    assert ExtensionMap({MID: 4, TRANSPORT_CC: 200}).stamp_ids == {200}
+
+
+@pytest.mark.parametrize(
     ("extension_id", "data"),
     [
         (1, b"\xff"),
@@ -105,6 +148,10 @@ def test_playout_delay_bytes() -> None:
         (5, bytes(15)),
         (6, b"ab"),
         (6, bytes.fromhex("001000")),
+        (7, b"ab"),
+        (7, b"abcd"),
+        (8, b"a"),
+        (8, b"abc"),
     ],
 )
 def test_values_of_the_wrong_form_are_remote_errors(extension_id: int, data: bytes) -> None:
@@ -130,6 +177,9 @@ def test_random_values_unpack_or_raise_remote_error(pairs: list[tuple[int, bytes
         HeaderExtensions(abs_capture_time=AbsCaptureTime(ntp_timestamp=1 << 64)),
         HeaderExtensions(playout_delay=PlayoutDelay(min_ms=20, max_ms=10)),
         HeaderExtensions(playout_delay=PlayoutDelay(min_ms=0, max_ms=40960)),
+        HeaderExtensions(ltr=LtrMark(is_ltr=True, is_recovery=False, frame_id=65536)),
+        HeaderExtensions(ltr=LtrMark(is_ltr=True, is_recovery=False, frame_id=-1)),
+        HeaderExtensions(ltr_ack=65536),
     ],
 )
 def test_values_out_of_range_are_local_errors(extensions: HeaderExtensions) -> None:

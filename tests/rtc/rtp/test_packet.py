@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codecpilot.codecs.errors import LocalError, RemoteError
-from codecpilot.rtc.rtp.packet import RtpPacket, is_rtcp, parse_rtp, unwrap_rtx, wrap_rtx
+from codecpilot.rtc.rtp.packet import (
+    RtpPacket,
+    clear_extensions,
+    is_rtcp,
+    parse_rtp,
+    unwrap_rtx,
+    wrap_rtx,
+)
 
 PACKET = RtpPacket(96, True, 65535, 0xFFFFFFFF, 0x11223344, b"payload")
 
@@ -141,6 +148,28 @@ def test_malformed_packets_are_remote_errors(data: bytes) -> None:
 def test_fields_out_of_range_are_local_errors(change: dict[str, object]) -> None:
     with pytest.raises(LocalError):
         replace(PACKET, **change).serialize()  # type: ignore[arg-type]
+
+
+@given(packets, st.sets(st.integers(1, 255), max_size=200))
+def test_cleared_extensions_keep_their_lengths(packet: RtpPacket, ids: set[int]) -> None:
+    cleared = tuple((i, bytes(len(v)) if i in ids else v) for i, v in packet.extensions)
+    assert clear_extensions(packet.serialize(), ids) == (
+        replace(packet, extensions=cleared).serialize()
+    )
+
+
+@given(packets, st.data())
+def test_damaged_extensions_are_cleared_or_raise_remote_error(
+    packet: RtpPacket, data: st.DataObject
+) -> None:
+    wire = bytearray(packet.serialize())
+    for _ in range(data.draw(st.integers(1, 4))):
+        wire[data.draw(st.integers(0, min(len(wire), 60) - 1))] = data.draw(st.integers(0, 255))
+    damaged = bytes(wire[: data.draw(st.integers(0, len(wire)))])
+    try:
+        assert len(clear_extensions(damaged, range(1, 256))) == len(damaged)
+    except RemoteError:
+        return
 
 
 def test_rtcp_is_told_from_rtp_by_its_packet_type() -> None:
