@@ -9,14 +9,14 @@ picture is newer. Latency is then a choice, and not what a gradient notices late
 from __future__ import annotations
 
 from ...codecs.errors import LocalError
-from .base_delay import BaseDelay
+from .arrivals import Arrivals
 from .capacity import Capacity
 from .codesign_settings import CodesignSettings
 from .competition import Competition
 from .delivered import DeliveredRate
 from .in_flight import InFlight
 from .loss_excess import LossExcess
-from .messages import Feedback, PacketResult, ProbeCluster, SentPacket
+from .messages import Feedback, ProbeCluster, SentPacket
 
 # What the path may be taken to carry at most, against what was acknowledged in the last moments, so
 # that no feedback drives the estimate away from it. A rate that doubles in a window is within it.
@@ -50,14 +50,13 @@ class CodesignEstimator:
             raise LocalError(f"start_bps is {settings.min_bps} or more, got {start_bps}")
         self._settings = settings
         self._capacity = Capacity(settings, start_bps=start_bps)
-        self._base = BaseDelay(window_us=settings.base_window_us)
+        self._arrivals = Arrivals(settings)
         self._in_flight = InFlight()
         self._competition = Competition()
         self._losses = LossExcess(threshold_ratio=settings.excess_loss_ratio)
         self._delivered = DeliveredRate()
         self._demand_bps: int | None = None
         self._now_us = 0
-        self._last: PacketResult | None = None
         self._first_sent_us: int | None = None
         self._first_feedback_us: int | None = None
         self._feedback_us: int | None = None
@@ -121,12 +120,13 @@ class CodesignEstimator:
         carried_bps = self._losses.update(feedback)
         if carried_bps is not None:
             self._capacity.lower_to(carried_bps / self._settings.headroom_ratio)
-        arrived = [result for result in feedback.results if result.arrival_us is not None]
-        queue_us = 0.0
-        for result in arrived:
-            queue_us = self._take(result)
-        if arrived:
-            self._follow(arrived[-1].packet, feedback, queue_us=queue_us)
+        newest: SentPacket | None = None
+        for result in feedback.results:
+            if result.arrival_us is not None:
+                newest = result.packet
+                self._take(newest, arrival_us=result.arrival_us)
+        if newest is not None:
+            self._follow(newest, feedback)
 
     def poll(self, *, now_us: int) -> None:
         """See BandwidthEstimator; silence counts by itself."""
@@ -198,52 +198,37 @@ class CodesignEstimator:
     def _predicted_us(self, now_us: int) -> float:
         return self._in_flight.queue_us(now_us) + self._late_us(now_us)
 
-    def _take(self, result: PacketResult) -> float:
-        """Learn from one packet that arrived; how long it waited."""
-        assert result.arrival_us is not None
-        packet, now_us, settings = result.packet, self._now_us, self._settings
-        delay_us = result.arrival_us - packet.sent_us
-        self._delivered.add(packet.size_bytes, sent_us=packet.sent_us, now_us=now_us)
-        self._base.add(delay_us, size_bytes=packet.size_bytes, now_us=now_us)
-        queue_us = self._base.queue_us(
-            delay_us, size_bytes=packet.size_bytes, capacity_bps=self._capacity.slow_bps
+    def _take(self, packet: SentPacket, *, arrival_us: int) -> None:
+        """Learn from one packet that arrived."""
+        now_us, settings, capacity = self._now_us, self._settings, self._capacity
+        size_bytes = packet.size_bytes
+        self._delivered.add(size_bytes, sent_us=packet.sent_us, now_us=now_us)
+        arrival = self._arrivals.take(
+            packet,
+            arrival_us=arrival_us,
+            capacity_bps=capacity.slow_bps,
+            base_rtt_us=self._in_flight.base_rtt_us,
+            now_us=now_us,
         )
-        last, self._last = self._last, result
-        if last is None or last.arrival_us is None or result.arrival_us < last.arrival_us:
-            return queue_us
-        gap_us = result.arrival_us - last.arrival_us
-        if self._has_queued(result, last):
-            self._capacity.queued(packet.size_bytes, gap_us=gap_us)
+        if arrival is None:
+            return
+        if arrival.has_queued:
+            capacity.queued(size_bytes, gap_us=arrival.gap_us)
         else:
-            self._capacity.unqueued(
-                packet.size_bytes,
-                gap_us=gap_us,
-                sent_gap_us=packet.sent_us - last.packet.sent_us,
+            capacity.unqueued(
+                size_bytes,
+                gap_us=arrival.gap_us,
+                sent_gap_us=arrival.sent_gap_us,
                 limit_bps=self._limit_bps,
             )
-        service_us = packet.size_bytes * 8e6 / self._capacity.slow_bps
-        if queue_us < settings.idle_queue_us and gap_us > 1.5 * service_us:
+        service_us = size_bytes * 8e6 / capacity.slow_bps
+        if arrival.queue_us < settings.idle_queue_us and arrival.gap_us > 1.5 * service_us:
             self._idle_us = now_us
             self._drains_until_us = min(self._drains_until_us, now_us)
-        return queue_us
 
-    def _has_queued(self, result: PacketResult, last: PacketResult) -> bool:
-        """Whether a packet reached the bottleneck before the one ahead of it had left."""
-        assert result.arrival_us is not None
-        assert last.arrival_us is not None
-        assert self._base.least_us is not None
-        packet, settings = result.packet, self._settings
-        if packet.sent_us + self._base.least_us + settings.slack_us < last.arrival_us:
-            return True
-        # The least delay of the first packets is of large ones, perhaps behind each other.
-        assert self._first_feedback_us is not None
-        if self._now_us - self._first_feedback_us > settings.starting_us:
-            return False
-        rise_us = result.arrival_us - packet.sent_us - (last.arrival_us - last.packet.sent_us)
-        return rise_us > settings.rise_us and packet.size_bytes <= last.packet.size_bytes + 100
-
-    def _follow(self, packet: SentPacket, feedback: Feedback, *, queue_us: float) -> None:
-        """Settle what is in flight, and move the estimate."""
+    def _follow(self, packet: SentPacket, feedback: Feedback) -> None:
+        """Settle what is in flight, and move the estimate; the packet arrived last."""
+        queue_us = self._arrivals.queue_us
         now_us, capacity, settings = self._now_us, self._capacity, self._settings
         step_us = 0 if self._feedback_us is None else now_us - self._feedback_us
         self._feedback_us = now_us
@@ -289,5 +274,5 @@ class CodesignEstimator:
             self._capacity.raise_to(competition.rate_bps)
             competition.end()
         elif competition.is_path(now_us=now_us):
-            self._base.restart()
+            self._arrivals.restart()
             competition.end()
