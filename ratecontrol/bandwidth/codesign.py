@@ -15,6 +15,7 @@ from .codesign_settings import CodesignSettings
 from .competition import Competition
 from .delivered import DeliveredRate
 from .in_flight import InFlight
+from .longer_path import LongerPath
 from .loss_excess import LossExcess
 from .messages import Feedback, ProbeCluster, SentPacket
 
@@ -53,6 +54,7 @@ class CodesignEstimator:
         self._arrivals = Arrivals(settings)
         self._in_flight = InFlight()
         self._competition = Competition()
+        self._longer_path = LongerPath()
         self._losses = LossExcess(threshold_ratio=settings.excess_loss_ratio)
         self._delivered = DeliveredRate()
         self._demand_bps: int | None = None
@@ -238,6 +240,15 @@ class CodesignEstimator:
         self._in_flight.answered(
             packet, queue_us=queue_us, capacity_bps=capacity.bps, now_us=now_us
         )
+        is_longer = self._longer_path.update(
+            queue_us=queue_us,
+            elapsed_us=elapsed_us,
+            sent_bits=self._sent_bits,
+            capacity_bps=capacity.bps,
+            now_us=now_us,
+        )
+        if is_longer:
+            self._arrivals.restart()
         self._compete(feedback, queue_us=queue_us, elapsed_us=elapsed_us)
         capacity.pass_time(elapsed_us, queue_us=queue_us)
         is_used = self._delivered.bps(now_us) > APPLICATION_LIMITED_RATIO * self.target_bps
