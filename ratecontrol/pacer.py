@@ -52,7 +52,12 @@ class Paced(Protocol):
 
     @property
     def key(self) -> bool:
-        """Whether its frame is a key frame, which needs no other."""
+        """Whether its frame needs no other of its stream, as a key frame does."""
+        ...
+
+    @property
+    def is_read(self) -> bool:
+        """Whether frames behind its own need it."""
         ...
 
     @property
@@ -119,8 +124,8 @@ class Pacer(Generic[P]):
         """Take out what would leave later than MAX_WAIT_US after it came.
 
         Media goes in whole frames, by when their first packet would leave; a frame that has begun to
-        leave is finished. What follows a frame taken out in its stream is of no use before the next
-        key frame and goes with it, as does its FEC.
+        leave is finished. What follows a frame taken out in its stream, if it is one that others
+        read, is of no use before the next key frame and goes with it, as does its FEC.
         """
         oldest = [queue[0].enqueued_us for queue in self._queues.values() if queue]
         if not oldest:
@@ -223,8 +228,9 @@ class Pacer(Generic[P]):
                 if packet.key:
                     broken.discard(packet.stream)
                 if leaves_us - packet.enqueued_us > MAX_WAIT_US or packet.stream in broken:
-                    broken.add(packet.stream)
                     late.add(frame)
+                    if packet.is_read:
+                        broken.add(packet.stream)
             if frame not in late:
                 ahead += packet.size_bytes * _MICROBITS_PER_BYTE
         return late

@@ -30,6 +30,7 @@ class Packet:
     stream: int = 1
     frame_id: int = 0
     key: bool = False
+    is_read: bool = True
     size_bytes: int = SIZE
     enqueued_us: int = 0
 
@@ -155,6 +156,16 @@ def test_what_follows_a_frame_that_is_taken_out_goes_with_it_up_to_the_next_key_
     assert expired(pacer, now_us=190_000) == ["6.0", "7.0", "8.0"]
     fresh = [p.name for _, p in leaving(pacer, now_us=190_000)]
     assert fresh[:6] == ["1.1", "1.2", "1.3", "2.0", "3.0", "4.0"]
+
+
+def test_a_late_frame_that_no_other_reads_goes_alone():
+    pacer: Pacer[Packet] = Pacer(RATE)
+    pacer.enqueue(frame(1, packets=2))
+    pacer.enqueue(frame(2, packets=2, is_read=False))
+    pacer.enqueue(frame(3, now_us=100_000))
+    assert pacer.pop(now_us=0) is not None
+    assert expired(pacer, now_us=201_000) == ["2.0", "2.1"]
+    assert [p.name for _, p in leaving(pacer, now_us=201_000)] == ["1.1", "3.0"]
 
 
 def test_a_key_frame_behind_a_late_frame_stays():
