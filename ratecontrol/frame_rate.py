@@ -96,7 +96,10 @@ class FrameRateLadder:
         return True
 
     def decide(self, target_bps: int, *, now_us: int) -> None:
-        """Take the encoder's rate, headers not included; may change which pictures are kept next."""
+        """Take the encoder's rate, headers not included; may change which pictures are kept next.
+
+        Asked as a picture is kept.
+        """
         wire_bps = target_bps + HEADER_BITS * MICRO // self.interval_us
         if self._decided_us is None:
             self._taken = sum(wire_bps < rung.down_bps for rung in RUNGS)

@@ -50,11 +50,13 @@ class RateAdaptation:
         """
         now_us = picture.capture_us
         self._counters.framesCaptured += 1
-        self.limitation.rate(target_bps, max_bps=max_bps, now_us=now_us)
+        if not self._frame_rate.keeps(now_us, at_once=at_once):
+            self._counters.framesLeftOut += 1
+            return False
+        # Only here: between two pictures the path's share falls by what the first one queues.
         self._frame_rate.decide(target_bps, now_us=now_us)
-        taken = self._frame_rate.keeps(now_us, at_once=at_once)
-        self._counters.framesLeftOut += not taken
-        return taken
+        self.limitation.rate(target_bps, max_bps=max_bps, now_us=now_us)
+        return True
 
     def taken(self, *, is_busy: bool, now_us: int) -> None:
         """A picture was taken; is_busy: the one before was still waiting for the encoder."""

@@ -14,7 +14,7 @@ MICRO = 1_000_000
 
 
 class Camera:
-    """Captures at a steady pace, and asks the ladder before every picture."""
+    """Captures at a steady pace, and asks the ladder at every picture."""
 
     def __init__(self, *, fps: float = 30) -> None:
         self.ladder = FrameRateLadder()
@@ -27,9 +27,9 @@ class Camera:
         rng, kept, end_us = random.Random(seed), [], self.now_us + seconds * MICRO
         while self.now_us < end_us:
             capture_us = round(self.now_us) + rng.randint(-jitter_us, jitter_us)
-            self.ladder.decide(target_bps, now_us=capture_us)
             if self.ladder.keeps(capture_us):
                 kept.append(capture_us)
+                self.ladder.decide(target_bps, now_us=capture_us)
             self.everies.append(self.ladder.every)
             self.now_us += self.gap_us
         return kept
