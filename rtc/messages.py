@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..codecs.types import Codec
+from .rtp.extensions import LtrMark
 
 # RFC 6184 section 5.1; the AV1 RTP specification asks for the same.
 VIDEO_CLOCK_HZ = 90_000
@@ -20,6 +21,23 @@ class NegotiatedCodec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FlexfecStream:
+    """FlexFEC-03 of one media stream: its payload type, and the SSRC that it comes on."""
+
+    payload_type: int
+    ssrc: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedPayloadTypes:
+    """The payload types of RED (RFC 2198), of ULPFEC within it (RFC 5109), and of RED's retransmissions."""
+
+    red: int
+    ulpfec: int
+    rtx: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReceivedFrame:
     """A whole frame whose dependencies were decoded: the next thing for the decoder.
 
@@ -29,7 +47,7 @@ class ReceivedFrame:
     rtp_timestamp is unwrapped (90 kHz). capture_wall_us is the sender's wall clock at capture,
     counted from 1900 as NTP does, where abs-capture-time tells it. first_us and complete_us are
     when its first and its last packet arrived, on the receiver's clock. recovered tells that a
-    packet of it came by retransmission.
+    packet of it came by retransmission or FEC. ltr is what the frame is to long-term references.
     """
 
     data: bytes
@@ -45,6 +63,7 @@ class ReceivedFrame:
     first_us: int
     complete_us: int
     recovered: bool = False
+    ltr: LtrMark | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

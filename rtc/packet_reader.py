@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from ..codecs.errors import RemoteError
 from ..codecs.types import Codec
-from .messages import NegotiatedCodec, ReceivedFrame
+from .messages import NegotiatedCodec, ReceivedFrame, RedPayloadTypes
 from .playout.packet_buffer import MediaPacket
+from .resilience.lost_layer import LossLayers
 from .rtp.av1_payload import assemble_av1, is_av1_key_start
 from .rtp.dependency_descriptor import DependencyDescriptorReader
 from .rtp.extensions import HeaderExtensions, us_from_ntp
@@ -27,13 +28,18 @@ class Padding:
 class PacketReader:
     """Reads one source's packets. Keeps the unwrappers and the dependency descriptor's structure."""
 
-    def __init__(self, *, codecs: Sequence[NegotiatedCodec]) -> None:
+    def __init__(
+        self, *, codecs: Sequence[NegotiatedCodec], red: RedPayloadTypes | None = None
+    ) -> None:
         self._codecs = {c.payload_type: c for c in codecs}
         self._rtx = {c.rtx_payload_type: c.payload_type for c in codecs if c.rtx_payload_type}
+        if red is not None and red.rtx is not None:
+            self._rtx[red.rtx] = red.red
         self._sequences = Unwrapper(16)
         self._timestamps = Unwrapper(32)
         self._frame_numbers = Unwrapper(16)
         self._descriptors = DependencyDescriptorReader()
+        self.layers = LossLayers(self._descriptors)
 
     def is_media(self, packet: RtpPacket) -> bool:
         """Whether it is a packet of the media stream itself."""
@@ -50,6 +56,10 @@ class PacketReader:
         """
         return unwrap_rtx(packet, payload_type=self._rtx[packet.payload_type], ssrc=ssrc)
 
+    def sequence(self, number: int) -> int:
+        """The unwrapped sequence number that a 16-bit one stands for now."""
+        return self._sequences.peek(number)
+
     def codec(self, packet: MediaPacket) -> NegotiatedCodec:
         """The codec that a packet belongs to."""
         return self._codecs[packet.payload_type]
@@ -57,9 +67,12 @@ class PacketReader:
     def read(
         self, packet: RtpPacket, *, values: HeaderExtensions, recovered: bool, now_us: int
     ) -> MediaPacket | Padding:
-        """What a packet holds; values are its header extensions."""
+        """What a packet holds; values are its header extensions.
+
+        One without a payload, or of no codec (FEC in the media stream), is padding.
+        """
         sequence = self._sequences.unwrap(packet.sequence_number)
-        if not packet.payload:
+        if not packet.payload or not self.is_media(packet):
             return Padding(sequence=sequence)
         codec = self._codecs[packet.payload_type].codec
         capture, descriptor = values.abs_capture_time, values.dependency_descriptor
@@ -75,6 +88,7 @@ class PacketReader:
             capture_wall_us=None if capture is None else us_from_ntp(capture.ntp_timestamp),
             arrival_us=now_us,
             recovered=recovered,
+            ltr=values.ltr,
         )
 
     def assemble(self, packets: Sequence[MediaPacket]) -> ReceivedFrame:
@@ -108,6 +122,7 @@ class PacketReader:
             first_us=min(p.arrival_us for p in packets),
             complete_us=max(p.arrival_us for p in packets),
             recovered=any(p.recovered for p in packets),
+            ltr=first.ltr,
         )
 
 

@@ -7,44 +7,28 @@ poll_decode(), poll_rtcp() and poll_timeout().
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
 
 from ..codecs.errors import RemoteError
 from ..codecs.types import Picture
+from .incoming_media import IncomingMedia
 from .messages import VIDEO_CLOCK_HZ, DecodedFrame, NegotiatedCodec, ReceivedFrame
-from .packet_reader import PacketReader, Padding
 from .playout.dependencies import DecodeOrder
 from .playout.freezes import FreezeDetector
-from .playout.packet_buffer import MediaPacket, PacketBuffer
-from .playout.undescribed import UndescribedFrames
 from .receive_path import ReceivePath
 from .receiver_feedback import ReceiverFeedback
-from .rtp.dependency_descriptor import MissingStructure
-from .rtp.extensions import ExtensionMap, HeaderExtensions, us_from_ntp
+from .receiver_settings import ReceiverSettings
+from .rtp.extensions import HeaderExtensions, us_from_ntp
 from .rtp.packet import RtpPacket, parse_rtp
 from .rtp.rtcp import RtcpMessage, SenderReport, serialize_rtcp
 from .stats import InboundCounters
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReceiverSettings:
-    """What signalling agreed on. ssrc is the one our own RTCP is sent from.
-
-    remote_ssrc may be None: then the first media packet tells. Retransmissions are told by their
-    payload type, whatever their SSRC.
-    """
-
-    ssrc: int
-    codecs: tuple[NegotiatedCodec, ...]
-    extensions: ExtensionMap
-    remote_ssrc: int | None = None
+__all__ = ["ReceiverCore", "ReceiverSettings"]
 
 
 class ReceiverCore:
     """Reorders, assembles and releases frames in decodable order; asks for what is missing."""
 
     _is_abandoned: bool
-    _undescribed: UndescribedFrames
 
     def __init__(
         self,
@@ -59,10 +43,13 @@ class ReceiverCore:
         self.counters = InboundCounters()
         self.freezes = FreezeDetector()
         self._path = path
-        self.codec = settings.codecs[0]
-        """The codec that came last."""
         self._feedback = ReceiverFeedback(
-            ssrc=settings.ssrc, counters=self.counters, rng=rng, now_us=now_us
+            ssrc=settings.ssrc,
+            codecs=settings.codecs,
+            resilience=settings.resilience,
+            counters=self.counters,
+            rng=rng,
+            now_us=now_us,
         )
         self._sender_report: SenderReport | None = None
         self._decoding: ReceivedFrame | None = None
@@ -73,6 +60,24 @@ class ReceiverCore:
     def remote_ssrc(self) -> int | None:
         """The media source, once it is known."""
         return self._remote_ssrc
+
+    @property
+    def codec(self) -> NegotiatedCodec:
+        """The codec that came last."""
+        return self._incoming.codec
+
+    @property
+    def ltr_ack(self) -> int | None:
+        """The long-term reference to acknowledge on our own media (16 bits); None when there is none."""
+        return self._feedback.ltr.newest
+
+    def handle_ltr_ack_sent(self, frame_id: int, *, now_us: int) -> None:
+        """Note that own media left with an acknowledgement: while it does, RTCP need not carry it."""
+        self._feedback.ltr.carried(frame_id, now_us=now_us, rtt_us=self._feedback.rtt_us)
+
+    def take_peer_acks(self) -> list[int]:
+        """What the peer acknowledged on its media since the last call: 16-bit frame ids, oldest first."""
+        return self._incoming.peer_acks.take()
 
     def set_rtt(self, rtt_us: int) -> None:
         """Tell the path's round-trip time, which a receiver alone cannot measure."""
@@ -91,7 +96,7 @@ class ReceiverCore:
             self.counters.headerBytesReceived += len(data) - len(packet.payload)
             values = self.settings.extensions.unpack(packet)
             self._tell_path(packet, values, size_bytes=len(data), now_us=now_us)
-            self._take(packet, values, now_us=now_us)
+            self._take(packet, values, data=data, now_us=now_us)
         except RemoteError:
             self.counters.malformedRtp += 1
             return None
@@ -110,13 +115,14 @@ class ReceiverCore:
         """
         if self._decoding is not None:
             return None
-        frame = self._order.next_frame(self._buffer.previous_of)
+        frame = self._order.next_frame(self._incoming.buffer.previous_of)
         if frame is None:
             return None
         self.counters.framesDropped += self._order.taken(frame)
-        self._buffer.discard_through(frame.last_sequence)
+        self._incoming.buffer.discard_through(frame.last_sequence)
         self._nacks.discard_through(frame.last_sequence)
-        self._key_requests.progressed(key=frame.key)
+        begins = frame.key or (frame.ltr is not None and frame.ltr.is_recovery)
+        self._key_requests.progressed(key=begins, last_sequence=frame.last_sequence)
         self._decoding = frame
         return frame
 
@@ -135,9 +141,10 @@ class ReceiverCore:
         if failed:
             self.counters.undecodableFrames += 1
             self._order.failed()
-            self._key_requests.require()
+            self._feedback.undecodable()
             return None
         self._order.decoded(frame)
+        self._feedback.decoded(frame, now_us=now_us)
         self._note_waiting(now_us)
         if picture is None:
             return None
@@ -192,14 +199,14 @@ class ReceiverCore:
         """Start on a source; a new SSRC shares nothing with the one before."""
         self._remote_ssrc = ssrc
         self._feedback.begin()
-        self._reader = PacketReader(codecs=self.settings.codecs)
-        self._buffer = PacketBuffer()
         self._order = DecodeOrder()
         self._nacks = self._feedback.nacks
         self._key_requests = self._feedback.key_requests
+        self._incoming = IncomingMedia(
+            self.settings, counters=self.counters, feedback=self._feedback
+        )
         # The decoder's answer to a frame of another source is awaited, and ignored.
         self._is_abandoned = self._decoding is not None
-        self._undescribed = UndescribedFrames()
 
     def _tell_path(
         self, packet: RtpPacket, values: HeaderExtensions, *, size_bytes: int, now_us: int
@@ -213,22 +220,22 @@ class ReceiverCore:
                 abs_send_time=values.abs_send_time,
             )
 
-    def _take(self, packet: RtpPacket, values: HeaderExtensions, *, now_us: int) -> None:
-        retransmission = self._reader.is_retransmission(packet)
-        if retransmission and self._remote_ssrc is not None:
-            original = self._reader.original(packet, ssrc=self._remote_ssrc)
-            if original is None:
+    def _take(
+        self, packet: RtpPacket, values: HeaderExtensions, *, data: bytes, now_us: int
+    ) -> None:
+        ssrc = self._remote_ssrc
+        if self._incoming.is_flexfec(packet):
+            frames = self._incoming.take_flexfec(packet, media_ssrc=ssrc, now_us=now_us)
+        else:
+            arrival = self._incoming.arrival(packet, values, data=data, media_ssrc=ssrc)
+            if arrival is None:
                 return
-            packet = original
-        if not self._reader.is_media(packet) or not self._accept_source(packet.ssrc):
-            self.counters.packetsDiscarded += 1
-            return
-        media = self._reader.read(packet, values=values, recovered=retransmission, now_us=now_us)
-        self._count_packet(packet, retransmission=retransmission)
-        if not retransmission:
-            self._feedback.measure(packet, sequence=media.sequence, now_us=now_us)
-        self._nacks.received(media.sequence, now_us=now_us)
-        self._insert(media)
+            if not self._accept_source(arrival.packet.ssrc):
+                self.counters.packetsDiscarded += 1
+                return
+            frames = self._incoming.take(arrival, now_us=now_us)
+        for frame in frames:
+            self._keep(frame)
         self._note_waiting(now_us)
 
     def _accept_source(self, ssrc: int) -> bool:
@@ -236,48 +243,22 @@ class ReceiverCore:
             self._begin(ssrc)
         return ssrc == self._remote_ssrc
 
-    def _count_packet(self, packet: RtpPacket, *, retransmission: bool) -> None:
-        self.counters.packetsReceived += 1
-        self.counters.retransmittedPacketsReceived += retransmission
-        self.counters.bytesReceived += len(packet.payload)
-
-    def _insert(self, media: MediaPacket | Padding) -> None:
-        if isinstance(media, Padding):
-            packets = self._buffer.insert_padding(media.sequence)
-        else:
-            self.counters.packetsDuplicated += self._buffer.has(media.sequence)
-            packets = self._buffer.insert(media)
-        while packets is not None:
-            self._assemble(packets)
-            packets = self._buffer.next_frame(packets[-1].sequence)
-
-    def _assemble(self, packets: list[MediaPacket]) -> None:
-        try:
-            frame = self._reader.assemble(packets)
-        except MissingStructure:
-            # The structure may still come with a retransmission of the key frame's first packet.
-            self._undescribed.add(packets)
-            self._key_requests.blocked(now_us=packets[-1].arrival_us)
-            return
-        except RemoteError:
-            self.counters.malformedRtp += 1
-            self._key_requests.require()
-            return
-        self.codec = self._reader.codec(packets[0])
-        self.counters.framesReceived += 1
-        self.counters.totalAssemblyTimeUs += frame.complete_us - frame.first_us
+    def _keep(self, frame: ReceivedFrame) -> None:
         if not self._order.insert(frame):
             self.counters.framesDropped += 1
+        elif self._order.is_decodable(frame, self._incoming.buffer.previous_of):
+            # Nothing before it is waited for any more.
+            self._nacks.discard_through(frame.first_sequence - 1)
         if self._order.overflowing:
             self.counters.framesDropped += self._order.clear_waiting()
             self._key_requests.require()
-        if frame.key:
-            for later in self._undescribed.take_all():
-                self._assemble(later)
 
     def _note_waiting(self, now_us: int) -> None:
-        """Tell the key-frame requests whether the decoder waits for something that is missing."""
-        if self._decoding is not None or self._order.next_frame(self._buffer.previous_of):
+        """Tell the requests whether the decoder waits for something, and whether that is missing."""
+        if self._decoding is not None or self._order.next_frame(self._incoming.buffer.previous_of):
             return
-        if len(self._order) or len(self._buffer) or self._nacks.missing:
-            self._key_requests.blocked(now_us=now_us)
+        missing = len(self._order) > 0 or self._nacks.last_base is not None
+        if missing or len(self._incoming.buffer) or self._nacks.missing:
+            self._key_requests.blocked(
+                now_us=now_us, missing=missing, wait_us=self._incoming.wait_us(now_us)
+            )

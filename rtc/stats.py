@@ -40,9 +40,15 @@ class OutboundCounters:
     totalPacketSendDelayUs: int = 0
     retransmittedPacketsSent: int = 0
     retransmittedBytesSent: int = 0
+    fecPacketsSent: int = 0
+    fecBytesSent: int = 0
+    ltrFramesSent: int = 0
+    recoveryFramesSent: int = 0
     nackCount: int = 0
     pliCount: int = 0
     firCount: int = 0
+    rpsiCount: int = 0
+    nacksHeld: int = 0
     codecSwitches: int = 0
     qualityLimitationReason: QualityLimitationReason = QualityLimitationReason.NONE
     qualityLimitationResolutionChanges: int = 0
@@ -74,7 +80,12 @@ class OutboundCounters:
 
 @dataclass(slots=True)
 class InboundCounters:
-    """RTCInboundRtpStreamStats, and what was refused."""
+    """RTCInboundRtpStreamStats, and what was refused or recovered.
+
+    fecPacketsRecovered counts media packets that FEC gave back, which packetsLost counts too. rpsiCount
+    and ltrAckCount are the requests and acknowledgements sent by RTCP, ltrFramesDecoded and
+    recoveryFramesDecoded the marked frames (LTR, LTRP).
+    """
 
     packetsReceived: int = 0
     packetsLost: int = 0
@@ -95,8 +106,16 @@ class InboundCounters:
     freezeCount: int = 0
     totalFreezesDurationUs: int = 0
     totalInterFrameDelayUs: int = 0
+    fecPacketsReceived: int = 0
+    fecBytesReceived: int = 0
+    fecPacketsDiscarded: int = 0
+    fecPacketsRecovered: int = 0
     nackCount: int = 0
     pliCount: int = 0
+    rpsiCount: int = 0
+    ltrAckCount: int = 0
+    ltrFramesDecoded: int = 0
+    recoveryFramesDecoded: int = 0
     malformedRtp: int = 0
     malformedRtcp: int = 0
     undecodableFrames: int = 0

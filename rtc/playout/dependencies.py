@@ -50,9 +50,19 @@ class DecodeOrder:
         previous_of gives the sequence number before another, padding passed over.
         """
         for first in sorted(self._waiting):
-            if self._decodable(self._waiting[first], previous_of):
+            if self.is_decodable(self._waiting[first], previous_of):
                 return self._waiting[first]
         return None
+
+    def is_decodable(self, frame: ReceivedFrame, previous_of: Callable[[int], int]) -> bool:
+        """Whether everything that a frame depends on was decoded."""
+        if frame.key:
+            return True
+        if not self._decoded:
+            return False
+        if frame.dependencies is None:
+            return previous_of(frame.first_sequence) == self._last_sequence
+        return all(dependency in self._decoded for dependency in frame.dependencies)
 
     def taken(self, frame: ReceivedFrame) -> int:
         """Note that a frame goes to the decoder; older ones are abandoned, and counted."""
@@ -79,12 +89,3 @@ class DecodeOrder:
         count = len(self._waiting)
         self._waiting.clear()
         return count
-
-    def _decodable(self, frame: ReceivedFrame, previous_of: Callable[[int], int]) -> bool:
-        if frame.key:
-            return True
-        if not self._decoded:
-            return False
-        if frame.dependencies is None:
-            return previous_of(frame.first_sequence) == self._last_sequence
-        return all(dependency in self._decoded for dependency in frame.dependencies)

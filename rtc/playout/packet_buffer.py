@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..rtp.extensions import LtrMark
+
 # ours: two seconds at 10 Mbps and 1200 bytes a packet; libwebrtc's packet buffer grows to 2048 too.
 MAX_PACKETS = 2048
 # ours: as many packets of Ethernet's size; a datagram may be 64 kB long.
@@ -34,7 +36,8 @@ class MediaPacket:
     capture_wall_us: int | None
     arrival_us: int
     recovered: bool = False
-    """Whether it came by retransmission."""
+    """Whether it came by retransmission or FEC."""
+    ltr: LtrMark | None = None
 
 
 class PacketBuffer:
