@@ -20,12 +20,16 @@ from aiortc.rtcrtpparameters import (
 from ...codecs.types import Codec
 from ..estimators import CongestionControl
 from ..messages import VIDEO_CLOCK_HZ, NegotiatedCodec
+from ..resilience.settings import ResilienceSettings, Switch
 from ..rtp.extensions import (
     ABS_CAPTURE_TIME,
     DEPENDENCY_DESCRIPTOR,
+    LTR,
+    LTR_ACK,
     TRANSPORT_CC,
     ExtensionMap,
 )
+from .fec_formats import fec_codecs, is_fec, is_media
 
 # Free in aiortc's table, which ends at 102; an answer takes the offer's numbers.
 AV1_PAYLOAD_TYPE = 103
@@ -35,9 +39,13 @@ DYNAMIC_PAYLOAD_TYPES = frozenset((*range(35, 64), *range(96, 128)))
 DEPENDENCY_DESCRIPTOR_ID = 4
 ABS_CAPTURE_TIME_ID = 5
 TRANSPORT_CC_ID = 6
+LTR_ID = 7
+LTR_ACK_ID = 8
 # draft-holmer-rmcat-transport-wide-cc-extensions-01 section 4, draft-alvestrand-rmcat-remb-03 section 2.3.
 TRANSPORT_FEEDBACK = RTCRtcpFeedback(type="transport-cc")
 REMB_FEEDBACK = RTCRtcpFeedback(type="goog-remb")
+_NACK_FEEDBACK = RTCRtcpFeedback(type="nack")
+ALL_MEANS = ResilienceSettings()
 # AV1 RTP specification 7.2.1: level 3.1, main profile, main tier; what Chromium offers too.
 _AV1_PARAMETERS = {"level-idx": "5", "profile": "0", "tier": "0"}
 
@@ -46,32 +54,43 @@ def video_codecs(
     preference: Sequence[Codec],
     *,
     congestion_control: CongestionControl = CongestionControl.CODECPILOT,
+    resilience: ResilienceSettings = ALL_MEANS,
 ) -> list[RTCRtpCodecParameters]:
-    """Our codecs in this order, each with its RTX, then what aiortc itself can do besides."""
+    """Our codecs in this order, each with its RTX, then what aiortc itself can do besides, then FEC.
+
+    NACK and FEC are left out where resilience switches them off.
+    """
     stock = CODECS["video"]
     ours = copy.deepcopy([c for codec in preference for c in _entries(codec, stock)])
+    rate_feedback = _rate_feedback(congestion_control)
+    left_out = [REMB_FEEDBACK, *[_NACK_FEEDBACK] * (resilience.nack is Switch.OFF)]
     for codec in ours:
         if not is_rtx(codec):
-            kept = [f for f in codec.rtcpFeedback if f != REMB_FEEDBACK]
-            codec.rtcpFeedback = kept + _rate_feedback(congestion_control)
+            kept = [f for f in codec.rtcpFeedback if f not in left_out]
+            codec.rtcpFeedback = kept + rate_feedback
     others = [c for c in stock if not _is_h264(c, stock)]
-    return [*ours, *copy.deepcopy(others)]
+    fec = [] if resilience.fec is Switch.OFF else fec_codecs(rate_feedback)
+    return [*ours, *copy.deepcopy(others), *fec]
 
 
 def video_header_extensions(
     *,
     dependency_descriptor: bool,
     congestion_control: CongestionControl = CongestionControl.CODECPILOT,
+    resilience: ResilienceSettings = ALL_MEANS,
 ) -> list[RTCRtpHeaderExtensionParameters]:
     """aiortc's extensions for video, the capture time and, unless refused, the descriptor.
 
-    And the transport-wide number, where the congestion control wants feedback on it.
+    And the transport-wide number, where the congestion control wants feedback on it, and the marks and
+    acknowledgements of long-term references, unless resilience switches those off.
     """
     ours = [(ABS_CAPTURE_TIME_ID, ABS_CAPTURE_TIME)]
     if dependency_descriptor:
         ours.append((DEPENDENCY_DESCRIPTOR_ID, DEPENDENCY_DESCRIPTOR))
     if congestion_control.uses_transport_feedback:
         ours.append((TRANSPORT_CC_ID, TRANSPORT_CC))
+    if resilience.ltr is not Switch.OFF:
+        ours += [(LTR_ID, LTR), (LTR_ACK_ID, LTR_ACK)]
     extra = [RTCRtpHeaderExtensionParameters(id=i, uri=uri) for i, uri in ours]
     return [*HEADER_EXTENSIONS["video"], *extra]
 
@@ -131,11 +150,15 @@ def by_preference(
 
 
 def of_one_implementation(common: list[RTCRtpCodecParameters]) -> list[RTCRtpCodecParameters]:
-    """Only codecs that the first one's implementation runs: ours, or aiortc's."""
-    if not common:
-        return common
-    ours = is_ours(common[0])
-    kept = [c for c in common if not is_rtx(c) and is_ours(c) == ours]
+    """Only codecs that the first one's implementation runs: ours, with FEC, or aiortc's.
+
+    None where there is no codec among them.
+    """
+    first = next((c for c in common if is_media(c)), None)
+    if first is None:
+        return []
+    ours = is_ours(first)
+    kept = [c for c in common if (is_media(c) and is_ours(c) == ours) or (is_fec(c) and ours)]
     numbers = {c.payloadType for c in kept}
     return [c for c in common if c in kept or (is_rtx(c) and c.parameters.get("apt") in numbers)]
 
@@ -177,8 +200,8 @@ def negotiated_extensions(parameters: RTCRtpParameters) -> ExtensionMap:
 
 
 def has_agreed(feedback: RTCRtcpFeedback, codecs: Sequence[RTCRtpCodecParameters]) -> bool:
-    """Whether every codec of a section, retransmission aside, was agreed with this feedback."""
-    return all(feedback in c.rtcpFeedback for c in codecs if not is_rtx(c))
+    """Whether every codec of a section, repairs aside, was agreed with this feedback."""
+    return all(feedback in c.rtcpFeedback for c in codecs if is_media(c))
 
 
 def _rate_feedback(congestion_control: CongestionControl) -> list[RTCRtcpFeedback]:
@@ -192,7 +215,7 @@ def _entries(codec: Codec, stock: Sequence[RTCRtpCodecParameters]) -> list[RTCRt
     if codec is Codec.H264:
         return [c for c in stock if _is_h264(c, stock)]
     feedback = [
-        RTCRtcpFeedback(type="nack"),
+        _NACK_FEEDBACK,
         RTCRtcpFeedback(type="nack", parameter="pli"),
         RTCRtcpFeedback(type="ccm", parameter="fir"),
     ]

@@ -156,3 +156,7 @@ class CallDtlsTransport(RTCDtlsTransport):
         for encoding in parameters.encodings:
             if encoding.rtx is not None:
                 self._rtp_router.ssrc_table[encoding.rtx.ssrc] = receiver  # type: ignore[assignment]
+
+    def route_source(self, ssrc: int, receiver: object) -> None:
+        """Hand what comes from an SSRC to a receiver, should its payload type be one of the receiver's."""
+        self._rtp_router.ssrc_table[ssrc] = receiver  # type: ignore[assignment]

@@ -22,7 +22,12 @@ from aiortc import (
 )
 from aiortc.codecs import CODECS, HEADER_EXTENSIONS
 from aiortc.rtcdtlstransport import RTCDtlsTransport
-from aiortc.rtcrtpparameters import RTCRtpCodecCapability, RTCRtpCodecParameters
+from aiortc.rtcrtpparameters import (
+    RTCRtpCodecCapability,
+    RTCRtpCodecParameters,
+    RTCRtpReceiveParameters,
+    RTCRtpRtxParameters,
+)
 from aiortc.rtcrtpreceiver import RTCRtpReceiver
 from aiortc.rtcrtptransceiver import RTCRtpTransceiver
 
@@ -37,6 +42,7 @@ from .capabilities import (
 )
 from .clock import NTP_EPOCH_OFFSET_US
 from .dtls_transport import CallDtlsTransport
+from .fec_formats import announce_flexfec, flexfec_ssrc, rtx_ssrc
 from .numbering import follow_extension_ids, follow_payload_types
 from .receiver import CallRtpReceiver
 from .remote_track import CallRemoteStreamTrack
@@ -66,9 +72,16 @@ class CallPeerConnection(RTCPeerConnection):
         super().__init__(configuration)
         self.settings = settings or CallSettings()
         control = CongestionControl(self.settings.congestion_control)
-        codecs = video_codecs([Codec(c) for c in self.settings.codecs], congestion_control=control)
+        resilience = self.settings.resilience
+        codecs = video_codecs(
+            [Codec(c) for c in self.settings.codecs],
+            congestion_control=control,
+            resilience=resilience,
+        )
         extensions = video_header_extensions(
-            dependency_descriptor=self.settings.dependency_descriptor, congestion_control=control
+            dependency_descriptor=self.settings.dependency_descriptor,
+            congestion_control=control,
+            resilience=resilience,
         )
         self._names = {
             **vars(rtcpeerconnection),
@@ -79,6 +92,7 @@ class CallPeerConnection(RTCPeerConnection):
             "RTCRtpReceiver": CallRtpReceiver,
             "RTCRtpSender": CallRtpSender,
             "RTCRtpTransceiver": CallRtpTransceiver,
+            "create_media_description_for_transceiver": _describe,
             "find_common_codecs": find_common_codecs,
         }
 
@@ -93,7 +107,7 @@ class CallPeerConnection(RTCPeerConnection):
 
     async def createAnswer(self) -> RTCSessionDescription:
         """Answer with what was agreed."""
-        return _allow_mixed(await super().createAnswer())
+        return _allow_mixed(await self._bound(RTCPeerConnection.createAnswer)(self))
 
     async def setRemoteDescription(self, sessionDescription: RTCSessionDescription) -> None:
         """Agree on codecs: an answerer's order is its own, and one implementation runs them all."""
@@ -171,6 +185,26 @@ class CallPeerConnection(RTCPeerConnection):
         transceiver.sender.configure(self.settings, self.emit)  # type: ignore[attr-defined]
         transceiver.receiver.configure(transceiver.sender, self.emit)  # type: ignore[attr-defined]
         return transceiver
+
+    def _RTCPeerConnection__remoteRtp(
+        self, transceiver: RTCRtpTransceiver
+    ) -> RTCRtpReceiveParameters:
+        parameters: RTCRtpReceiveParameters = super()._RTCPeerConnection__remoteRtp(transceiver)  # type: ignore[misc]
+        remote = self._RTCPeerConnection__remoteDescription()  # type: ignore[attr-defined]
+        media = remote.media[transceiver._get_mline_index()]
+        transceiver.receiver.flexfec_ssrc = flexfec_ssrc(media)  # type: ignore[attr-defined]
+        # aiortc finds it only where nothing else, such as FEC, has an SSRC besides.
+        if (ssrc := rtx_ssrc(media)) is not None:
+            for encoding in parameters.encodings:
+                encoding.rtx = RTCRtpRtxParameters(ssrc=ssrc)
+        return parameters
+
+
+def _describe(transceiver: RTCRtpTransceiver, **names: Any) -> sdp.MediaDescription:
+    media = rtcpeerconnection.create_media_description_for_transceiver(transceiver, **names)
+    if isinstance(transceiver.sender, CallRtpSender):
+        announce_flexfec(media, ssrc=transceiver.sender.flexfec_ssrc)
+    return media
 
 
 def _allow_mixed(description: RTCSessionDescription) -> RTCSessionDescription:

@@ -50,6 +50,8 @@ class CallRtpReceiver(RTCRtpReceiver, CoreEndpoint):
         # Whichever implementation starts the stream keeps it.
         self._is_stock = False
         self._rtcp_ssrc = 0
+        self.flexfec_ssrc: int | None = None
+        """Where the peer says that its FlexFEC for the stream comes from."""
         self._audio_times: AudioTimes | None = None
         self._av_sync = AvSync()
         self._goes_with: tuple[AvSync, ...] = ()

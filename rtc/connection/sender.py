@@ -14,6 +14,7 @@ from aiortc.rtcrtpparameters import RTCRtpCapabilities, RTCRtpSendParameters
 from aiortc.rtcrtpsender import RTCRtpSender
 from aiortc.rtp import AnyRtcpPacket
 from aiortc.stats import RTCStatsReport
+from aiortc.utils import random32
 
 from ...codecs.errors import LocalError
 from ...codecs.factory import open_encoder, prepare_encoder
@@ -62,6 +63,8 @@ class CallRtpSender(RTCRtpSender, CoreEndpoint):
         # Whichever implementation starts the stream keeps it.
         self._is_stock = False
         self._honours_remb = False
+        self.flexfec_ssrc = random32()
+        """Where FlexFEC for the stream comes from, should it be agreed on."""
 
     @classmethod
     def getCapabilities(cls, kind: str) -> RTCRtpCapabilities:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ...codecs.av1_presets import PRESETS
 from ...codecs.errors import LocalError
 from ...codecs.types import Codec
 from ..estimators import CongestionControl
+from ..resilience.settings import ResilienceSettings
 from ..sender import MIN_TARGET_BPS
 
 # The design's range for calls is 10 to 400 kbps; ours: what 640x360 looks good at.
@@ -21,8 +22,8 @@ class CallSettings:
     target_bps is the highest video rate of each sender; codecs are offered in this order; preset is
     a row of the AV1 preset table. For experiments congestion_control names another way of following
     the path, start_bps is what the path is taken for before anything is known of it (None:
-    what suits the way it is followed), and
-    dependency_descriptor may be refused. Raises LocalError for a value outside its range.
+    what suits the way it is followed), dependency_descriptor may be refused, and resilience switches
+    means against loss. Raises LocalError for a value outside its range.
     """
 
     target_bps: int = DEFAULT_TARGET_BPS
@@ -32,6 +33,7 @@ class CallSettings:
     encoder_threads: int = 1
     congestion_control: str = CongestionControl.CODECPILOT
     start_bps: int | None = None
+    resilience: ResilienceSettings = field(default_factory=ResilienceSettings)
 
     def __post_init__(self) -> None:
         if self.target_bps < MIN_TARGET_BPS:

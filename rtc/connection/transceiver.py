@@ -6,6 +6,7 @@ from aiortc.rtcrtpparameters import RTCRtpCodecCapability
 from aiortc.rtcrtptransceiver import RTCRtpTransceiver
 
 from .capabilities import video_capabilities
+from .fec_formats import is_media
 
 
 class CallRtpTransceiver(RTCRtpTransceiver):
@@ -19,4 +20,7 @@ class CallRtpTransceiver(RTCRtpTransceiver):
         known = video_capabilities().codecs
         if any(codec not in known for codec in codecs):
             raise ValueError("Codec is not in capabilities")
+        # As W3C webrtc-pc 5.4 says: what repairs a codec is no codec.
+        if codecs and not any(is_media(codec) for codec in codecs):
+            raise ValueError("No codec among RTX and FEC alone")
         self._preferred_codecs = [c for i, c in enumerate(codecs) if c not in codecs[:i]]

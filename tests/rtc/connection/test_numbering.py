@@ -129,7 +129,7 @@ def test_extensions_take_the_remotes_ids_and_keep_out_of_the_others() -> None:
     ids = {e.uri: e.id for table in followed.values() for e in table}
     assert (ids[mid], ids[level]) == (9, 1)
     others = [i for uri, i in ids.items() if uri not in (mid, level)]
-    assert len(set(others)) == len(others) == 4
-    assert sorted(others) == [14, 16, 17, 18]
+    assert len(set(others)) == len(others) == 6
+    assert sorted(others) == [14, 16, 17, 18, 19, 20]
     for table in followed.values():
         assert all(ids[e.uri] == e.id for e in table)
