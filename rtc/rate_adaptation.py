@@ -43,28 +43,29 @@ class RateAdaptation:
             self._use(codec, reason=CodecReason.APPLICATION)
         self._is_codec_fixed = codec is not None
 
-    def takes(self, picture: Picture, *, target_bps: int, max_bps: int, at_once: bool) -> bool:
-        """Whether to send a captured picture, where the application would have max_bps.
+    def takes(self, picture: Picture, *, at_once: bool) -> bool:
+        """Whether to send a captured picture.
 
         at_once is for one that cannot wait, such as a key frame that was asked for.
         """
-        now_us = picture.capture_us
         self._counters.framesCaptured += 1
-        if not self._frame_rate.keeps(now_us, at_once=at_once):
-            self._counters.framesLeftOut += 1
-            return False
-        # Only here: between two pictures the path's share falls by what the first one queues.
-        self._frame_rate.decide(target_bps, now_us=now_us)
-        self.limitation.rate(target_bps, max_bps=max_bps, now_us=now_us)
-        return True
+        taken = self._frame_rate.keeps(picture.capture_us, at_once=at_once)
+        self._counters.framesLeftOut += not taken
+        return taken
 
     def taken(self, *, is_busy: bool, now_us: int) -> None:
         """A picture was taken; is_busy: the one before was still waiting for the encoder."""
         self.limitation.picture(replaced=is_busy, now_us=now_us)
         self._counters.qualityLimitationReason = self.limitation.reason
 
-    def choose_codec(self, picture: Picture, *, target_bps: int, now_us: int) -> None:
-        """Set the codec for this picture, the next to be coded."""
+    def decide(self, picture: Picture, *, target_bps: int, max_bps: int, now_us: int) -> None:
+        """This picture is to be coded next, at target_bps where the application would have max_bps.
+
+        Sets its codec, and the pace of those after it.
+        """
+        self._frame_rate.decide(target_bps, now_us=now_us)
+        self.limitation.rate(target_bps, max_bps=max_bps, now_us=now_us)
+        self._counters.qualityLimitationReason = self.limitation.reason
         if self._is_codec_fixed:
             return
         used, size = self.codec.codec, (picture.width, picture.height)

@@ -14,22 +14,27 @@ from ..codecs.types import Codec, Content, EncodedFrame, Picture
 from ..ratecontrol.messages import DropReason
 from .encode_loop import Skipped
 from .encoder_session import EncodeJob
-from .key_answers import KeyAnswers
-from .messages import NegotiatedCodec
-from .outgoing_stream import OutgoingStream, StreamIdentity
+from .loss_recovery import LossRecovery
+from .messages import FlexfecStream, NegotiatedCodec, RedPayloadTypes
+from .nack_answers import NackAnswers
+from .outgoing_stream import OutgoingStream, StreamIdentity, StreamSettings
 from .quality_limitation import QualityLimitationReason
 from .rate_adaptation import RateAdaptation
-from .resilience.nack import DEFAULT_RTT_US
-from .resilience.retransmission_budget import RetransmissionBudget
-from .rtp.extensions import ExtensionMap
+from .resilience.decisions import Decision, Reason
+from .resilience.fec_protection import FecProtection
+from .resilience.policy import PicturePlan
+from .resilience.settings import ResilienceSettings
+from .rtp.extensions import DEPENDENCY_DESCRIPTOR, LTR, ExtensionMap
 from .rtp.packet import RtpPacket
 from .rtp.rtcp import (
     Bye,
     FullIntraRequest,
+    LtrAcknowledgement,
     Nack,
     PictureLossIndication,
     ReceiverEstimatedMaximumBitrate,
     ReceiverReport,
+    ReferencePictureSelection,
     RtcpMessage,
     SenderReport,
     serialize_rtcp,
@@ -37,16 +42,17 @@ from .rtp.rtcp import (
 from .send_path import SendPath
 from .sender_reports import SenderReports
 from .stats import OutboundCounters
+from .stream_rate import MIN_TARGET_BPS, StreamRate, checked_target
 
-# ours: the periodic higher-quality frame, a second apart as the design's budget assumes.
-LTR_INTERVAL_US = 1_000_000
-# ours: a REMB or an estimate below this starves the call rather than steering it.
-MIN_TARGET_BPS = 10_000
+__all__ = ["MIN_TARGET_BPS", "SenderCore", "SenderSettings"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SenderSettings:
-    """What signalling agreed on and the application set. codecs[0] is where the stream begins."""
+    """What signalling agreed on and the application set. codecs[0] is where the stream begins.
+
+    Where both kinds of FEC were agreed on, FlexFEC is used.
+    """
 
     identity: StreamIdentity
     cname: str
@@ -55,12 +61,14 @@ class SenderSettings:
     target_bps: int
     preset: str = "default"
     content: Content = Content.CAMERA
+    flexfec: FlexfecStream | None = None
+    red: RedPayloadTypes | None = None
+    resilience: ResilienceSettings = ResilienceSettings()  # noqa: RUF009  it is frozen
 
     def __post_init__(self) -> None:
         if not self.codecs:
             raise LocalError("at least one codec is needed")
-        if self.target_bps < MIN_TARGET_BPS:
-            raise LocalError(f"target_bps {self.target_bps} is below {MIN_TARGET_BPS}")
+        checked_target(self.target_bps)
 
 
 class SenderCore:
@@ -86,12 +94,13 @@ class SenderCore:
         self._adaptation = RateAdaptation(
             codecs=settings.codecs, counters=self.counters, now_us=now_us
         )
-        self._stream = OutgoingStream(
-            identity=settings.identity,
-            codecs=settings.codecs,
-            extensions=settings.extensions,
-            wall_offset_us=wall_offset_us,
-            counters=self.counters,
+        self._begin_stream(wall_offset_us)
+        self._rate = StreamRate(
+            ssrc=settings.identity.ssrc,
+            max_bps=settings.target_bps,
+            path=self.path,
+            fec=self._stream.fec,
+            now_us=now_us,
         )
         self._reports = SenderReports(
             ssrc=settings.identity.ssrc,
@@ -100,24 +109,15 @@ class SenderCore:
             now_us=now_us,
             wall_offset_us=wall_offset_us,
         )
-        self._max_bps = settings.target_bps
-        self._remb_bps: int | None = None
         self._pending: Picture | None = None
-        self._encoding: EncodeJob | None = None
+        self._encoding: tuple[EncodeJob, PicturePlan] | None = None
         self._held_until_us: int | None = None
         self._next_frame_id = 0
-        self._keys = KeyAnswers()
-        self._last_ltr_us: int | None = None
-        self._budget = RetransmissionBudget()
-        self._told_bps: int | None = None
-        self._tell_demand(now_us)
 
     @property
     def target_bps(self) -> int:
         """The rate that the encoder is asked to hold."""
-        share_bps = self.path.share_bps(self.settings.identity.ssrc)
-        demand_bps = self._demand_bps
-        return demand_bps if share_bps is None else max(min(demand_bps, share_bps), MIN_TARGET_BPS)
+        return self._rate.target_bps
 
     @property
     def codec(self) -> NegotiatedCodec:
@@ -131,9 +131,7 @@ class SenderCore:
 
     def set_target(self, target_bps: int) -> None:
         """Set the application's rate; the path, or a receiver's REMB, may hold it lower."""
-        if target_bps < MIN_TARGET_BPS:
-            raise LocalError(f"target_bps {target_bps} is below {MIN_TARGET_BPS}")
-        self._max_bps = target_bps
+        self._rate.max_bps = checked_target(target_bps)
         self.counters.targetBitrate = self.target_bps
 
     def set_codec(self, codec: Codec | None) -> None:
@@ -143,9 +141,16 @@ class SenderCore:
         """
         self._adaptation.set_codec(codec)
 
+    def set_ltr_ack(self, frame_id: int) -> None:
+        """Tell the peer, with each frame, the newest long-term reference of its media that was decoded.
+
+        frame_id is ReceiverCore's: 16 bits.
+        """
+        self._stream.packetizer.ltr_ack = frame_id
+
     def request_key(self) -> None:
         """Make the next picture a key frame."""
-        self._keys.wanted = True
+        self._recovery.request_key()
 
     def quality_limitation_durations_us(self, *, now_us: int) -> dict[QualityLimitationReason, int]:
         """W3C's qualityLimitationDurations, in us, up to now."""
@@ -159,8 +164,8 @@ class SenderCore:
         if not self._adaptation.takes(
             picture,
             target_bps=self.target_bps,
-            max_bps=self._max_bps,
-            at_once=self._keys.wanted or self._stream.needs_key,
+            max_bps=self._rate.max_bps,
+            at_once=self._recovery.keys.wanted or self._stream.is_broken,
         ):
             return DropReason.FRAME_RATE
         # One that waits for the pacer says nothing of the encoder.
@@ -172,12 +177,16 @@ class SenderCore:
         self._pending = picture
         return None
 
+    def handle_ltr_acks(self, frame_ids: list[int]) -> None:
+        """Take what the peer's media acknowledges of ours: ReceiverCore.take_peer_acks()."""
+        self._recovery.handle_acknowledgements(frame_ids)
+
     def poll_encode(self, *, now_us: int) -> EncodeJob | None:
         """A job for the worker; None when there is no picture or the encoder is busy, or the pacer full.
 
         The job's result comes back through handle_encoded().
         """
-        self._tell_demand(now_us)
+        self._rate.tell(now_us)
         if self._pending is None or self._encoding is not None:
             return None
         self._held_until_us = self.path.opens_us(now_us=now_us)
@@ -188,14 +197,116 @@ class SenderCore:
         self._adaptation.choose_codec(
             picture, target_bps=self.counters.targetBitrate, now_us=now_us
         )
-        due = self._last_ltr_us is None or now_us - self._last_ltr_us >= LTR_INTERVAL_US
-        key = self._keys.wanted or self._stream.needs_key
-        self._encoding = EncodeJob(
+        plan = self._recovery.plan(
+            codec=self.codec.codec,
+            is_broken=self._stream.is_broken,
+            rtt_us=self.rtt_us,
+            now_us=now_us,
+        )
+        job = self._job(picture, plan, now_us=now_us)
+        self._encoding = job, plan
+        return job
+
+    def handle_encoded(self, result: EncodedFrame | Skipped | None, *, now_us: int) -> None:
+        """Take the result of the job given last; None when the encoder failed on it."""
+        encoding, self._encoding = self._encoding, None
+        if encoding is None:
+            return
+        job, plan = encoding
+        if not isinstance(result, EncodedFrame):
+            self.counters.count_skipped(result)
+            return
+        self._next_frame_id += 1
+        self.counters.count_encoded(result)
+        self._adaptation.coded(result, picture=job.picture)
+        codec = next(c for c in self.settings.codecs if c.codec is result.codec)
+        is_recovery = plan.from_ltr and not result.key
+        packets = self._stream.packets(result, codec=codec, is_recovery=is_recovery, now_us=now_us)
+        self.counters.count_marks(result, is_recovery=is_recovery)
+        self._recovery.coded(result, plan, packets=len(packets), now_us=now_us)
+        self.path.enqueue(packets, now_us=now_us)
+
+    def handle_rtcp(self, message: RtcpMessage, *, now_us: int) -> None:
+        """Take one RTCP message that concerns the stream; others are ignored."""
+        ssrc = self.settings.identity.ssrc
+        if isinstance(message, SenderReport | ReceiverReport):
+            self._handle_reports(message, now_us=now_us)
+        elif isinstance(message, FullIntraRequest):
+            if new := self._recovery.keys.fir(message, ssrc=ssrc):
+                self.counters.firCount += new
+                self._recovery.want_key(Reason.FIR, rtt_us=self.rtt_us, now_us=now_us)
+        elif isinstance(message, ReceiverEstimatedMaximumBitrate):
+            if ssrc in message.ssrcs:
+                self._rate.set_remb(message.bitrate_bps, now_us=now_us)
+                self.counters.targetBitrate = self.target_bps
+        elif getattr(message, "media_ssrc", None) == ssrc:
+            self._handle_feedback(message, now_us=now_us)
+
+    def poll_packets(self, *, now_us: int) -> list[RtpPacket]:
+        """The packets that leave the path now, those of other streams that share it among them."""
+        self._nacks.poll(target_bps=self.target_bps, rtt_us=self.rtt_us, now_us=now_us)
+        return self.path.poll_packets(now_us=now_us)
+
+    def poll_rtcp(self, *, now_us: int) -> list[bytes]:
+        """RTCP packets that are due: a sender report once media was sent."""
+        timestamp = self._stream.packetizer.timestamp(now_us)
+        return self._reports.poll(rtp_timestamp=timestamp, counters=self.counters, now_us=now_us)
+
+    def poll_timeout(self) -> int:
+        """When something is due if nothing else happens."""
+        due_us = self._reports.next_us
+        for time_us in (self.path.poll_timeout(), self._held_until_us, self._nacks.poll_timeout()):
+            due_us = due_us if time_us is None else min(due_us, time_us)
+        return due_us
+
+    def poll_decisions(self) -> list[Decision]:
+        """What was decided against loss since the last call, and why."""
+        return self._recovery.poll_decisions()
+
+    def bye(self) -> bytes:
+        """End the stream: what waits of it is forgotten; the RTCP packet that says so."""
+        self.path.remove_stream(self.settings.identity.ssrc)
+        return serialize_rtcp([Bye(ssrcs=(self.settings.identity.ssrc,))])
+
+    def _begin_stream(self, wall_offset_us: int) -> None:
+        settings = self.settings
+        protection = FecProtection(stamp_ids=settings.extensions.stamp_ids)
+        self._stream = OutgoingStream(
+            settings=StreamSettings(
+                identity=settings.identity,
+                codecs=settings.codecs,
+                extensions=settings.extensions,
+                flexfec=settings.flexfec,
+                red=settings.red,
+            ),
+            wall_offset_us=wall_offset_us,
+            counters=self.counters,
+            protection=protection,
+            tell=lambda fates, now_us: self._recovery.handle_fates(fates, now_us),
+        )
+        self._recovery = LossRecovery(
+            settings=settings.resilience,
+            protection=protection,
+            has_descriptor=DEPENDENCY_DESCRIPTOR in settings.extensions,
+            has_marks=LTR in settings.extensions,
+            can_fec=self._stream.fec.is_possible,
+            recovered=self._stream.recovered,
+        )
+        self._nacks = NackAnswers(
+            stream=self._stream, path=self.path, recovery=self._recovery, counters=self.counters
+        )
+
+    def _job(self, picture: Picture, plan: PicturePlan, *, now_us: int) -> EncodeJob:
+        return EncodeJob(
             picture=picture,
             codec=self.codec.codec,
             frame_id=self._next_frame_id,
-            key=key,
-            ltr=due and not key,
+            key=plan.key,
+            ltr=plan.ltr,
+            finer=plan.finer,
+            temporal_id=plan.temporal_id,
+            from_ltr=plan.from_ltr,
+            acknowledged=self._recovery.ltrs.take_acknowledged(),
             target_bps=self.counters.targetBitrate,
             preset=self.settings.preset,
             content=self.settings.content,
@@ -203,94 +314,31 @@ class SenderCore:
             every=self._adaptation.every,
             codec_reason=self._adaptation.codec_reason,
         )
-        return self._encoding
 
-    def handle_encoded(self, result: EncodedFrame | Skipped | None, *, now_us: int) -> None:
-        """Take the result of the job given last; None when the encoder failed on it."""
-        job, self._encoding = self._encoding, None
-        if job is None:
-            return
-        if not isinstance(result, EncodedFrame):
-            self.counters.count_skipped(result)
-            return
-        self._next_frame_id += 1
-        if result.key:
-            self._keys.sent(now_us=now_us)
-        if result.key or job.ltr:
-            self._last_ltr_us = now_us
-        self.counters.count_encoded(result)
-        self._adaptation.coded(result, picture=job.picture)
-        codec = next(c for c in self.settings.codecs if c.codec is result.codec)
-        self.path.enqueue(self._stream.packets(result, codec=codec, now_us=now_us), now_us=now_us)
+    def _handle_reports(self, message: SenderReport | ReceiverReport, *, now_us: int) -> None:
+        for report in message.reports:
+            if report.ssrc == self.settings.identity.ssrc:
+                rtt_us = self._reports.handle(report, counters=self.counters, now_us=now_us)
+                self._recovery.handle_loss_report(report.fraction_lost, now_us=now_us)
+                if rtt_us is not None:
+                    self.path.handle_rtt(rtt_us, now_us=now_us)
 
-    def handle_rtcp(self, message: RtcpMessage, *, now_us: int) -> None:
-        """Take one RTCP message that concerns the stream; others are ignored."""
-        ssrc = self.settings.identity.ssrc
-        if isinstance(message, SenderReport | ReceiverReport):
-            for report in message.reports:
-                if report.ssrc == ssrc:
-                    rtt_us = self._reports.handle(report, counters=self.counters, now_us=now_us)
-                    if rtt_us is not None:
-                        self.path.handle_rtt(rtt_us, now_us=now_us)
-        elif isinstance(message, Nack) and message.media_ssrc == ssrc:
-            self._handle_nack(message, now_us=now_us)
-        elif isinstance(message, PictureLossIndication) and message.media_ssrc == ssrc:
+    def _handle_feedback(self, message: RtcpMessage, *, now_us: int) -> None:
+        codec, rtt_us, recovery = self.codec.codec, self.rtt_us, self._recovery
+        if isinstance(message, Nack):
+            self.counters.nackCount += 1
+            if not self._nacks.handle(
+                message.lost, target_bps=self.target_bps, rtt_us=rtt_us, now_us=now_us
+            ):
+                # More than the path carries within the bound: a new beginning is there sooner.
+                recovery.want_restart(
+                    Reason.NACK_TOO_LARGE, codec=codec, rtt_us=rtt_us, now_us=now_us
+                )
+        elif isinstance(message, PictureLossIndication):
             self.counters.pliCount += 1
-            self._keys.asked(rtt_us=self.rtt_us, now_us=now_us)
-        elif isinstance(message, FullIntraRequest):
-            self.counters.firCount += self._keys.fir(
-                message, ssrc=ssrc, rtt_us=self.rtt_us, now_us=now_us
-            )
-        elif isinstance(message, ReceiverEstimatedMaximumBitrate) and ssrc in message.ssrcs:
-            self._remb_bps = message.bitrate_bps
-            self._tell_demand(now_us)
-            self.counters.targetBitrate = self.target_bps
-
-    def poll_packets(self, *, now_us: int) -> list[RtpPacket]:
-        """The packets that leave the path now, those of other streams that share it among them."""
-        return self.path.poll_packets(now_us=now_us)
-
-    def poll_rtcp(self, *, now_us: int) -> list[bytes]:
-        """RTCP packets that are due: a sender report once media was sent."""
-        timestamp = self._stream.timestamp(now_us)
-        return self._reports.poll(rtp_timestamp=timestamp, counters=self.counters, now_us=now_us)
-
-    def poll_timeout(self) -> int:
-        """When something is due if nothing else happens."""
-        due_us = self._reports.next_us
-        for time_us in (self.path.poll_timeout(), self._held_until_us):
-            due_us = due_us if time_us is None else min(due_us, time_us)
-        return due_us
-
-    def bye(self) -> bytes:
-        """End the stream: what waits of it is forgotten; the RTCP packet that says so."""
-        self.path.remove_stream(self.settings.identity.ssrc)
-        return serialize_rtcp([Bye(ssrcs=(self.settings.identity.ssrc,))])
-
-    def _handle_nack(self, message: Nack, *, now_us: int) -> None:
-        self.counters.nackCount += 1
-        allowed_bytes = self._budget.available_bytes(target_bps=self.target_bps, now_us=now_us)
-        packets = self._stream.retransmissions(
-            message.lost,
-            budget_bytes=min(allowed_bytes, self.path.repair_bytes(now_us=now_us)),
-            limit_bytes=self.path.bound_bytes,
-            now_us=now_us,
-            rtt_us=self.rtt_us if self.rtt_us is not None else DEFAULT_RTT_US,
-        )
-        if packets is None:
-            # More than the path carries within the bound: a new beginning is there sooner.
-            self._keys.asked(rtt_us=self.rtt_us, now_us=now_us)
-            return
-        self._budget.spend(sum(packet.size_bytes for packet in packets))
-        self.path.enqueue(packets, now_us=now_us)
-
-    @property
-    def _demand_bps(self) -> int:
-        """What the application and the receiver allow."""
-        limit_bps = self._max_bps if self._remb_bps is None else min(self._max_bps, self._remb_bps)
-        return max(limit_bps, MIN_TARGET_BPS)
-
-    def _tell_demand(self, now_us: int) -> None:
-        if self._told_bps != self._demand_bps:
-            self._told_bps = self._demand_bps
-            self.path.set_demand(self.settings.identity.ssrc, self._told_bps, now_us=now_us)
+            recovery.handle_pli(codec=codec, rtt_us=rtt_us, now_us=now_us)
+        elif isinstance(message, ReferencePictureSelection):
+            self.counters.rpsiCount += 1
+            recovery.handle_rpsi(message.frame_id, codec=codec, rtt_us=rtt_us, now_us=now_us)
+        elif isinstance(message, LtrAcknowledgement):
+            recovery.handle_acknowledgements(message.frame_ids)
