@@ -10,7 +10,7 @@ from aiortc.rtcrtpparameters import (
     RTCRtpCodecCapability,
     RTCRtpCodecParameters,
 )
-from aiortc.sdp import GroupDescription, MediaDescription
+from aiortc.sdp import GroupDescription, MediaDescription, SsrcDescription
 
 from ..messages import VIDEO_CLOCK_HZ, FlexfecStream, RedPayloadTypes
 
@@ -73,15 +73,14 @@ def negotiated_red(codecs: Sequence[RTCRtpCodecParameters]) -> RedPayloadTypes |
     return RedPayloadTypes(red=red, ulpfec=ulpfec, rtx=rtx)
 
 
-def announce_flexfec(media: MediaDescription, *, ssrc: int) -> None:
-    """Name the SSRC of our FlexFEC, where it is offered or agreed.
-
-    RFC 5576 4.2 wants an a=ssrc line for it too. aiortc takes retransmissions only from a section
-    with two such lines, and neither Chromium nor we need a third.
-    """
-    if _payload_type(media.rtp.codecs, _FLEXFEC) is not None:
-        group = GroupDescription(semantic=_FEC_GROUP, items=[media.ssrc[0].ssrc, ssrc])
-        media.ssrc_group.append(group)
+def announce_flexfec(media: MediaDescription, *, ssrc: int) -> bool:
+    """Name the source of our FlexFEC, where it is offered or agreed; whether it is named."""
+    if _payload_type(media.rtp.codecs, _FLEXFEC) is None:
+        return False
+    first = media.ssrc[0]
+    media.ssrc.append(SsrcDescription(ssrc=ssrc, cname=first.cname))
+    media.ssrc_group.append(GroupDescription(semantic=_FEC_GROUP, items=[first.ssrc, ssrc]))
+    return True
 
 
 def flexfec_ssrc(media: MediaDescription) -> int | None:

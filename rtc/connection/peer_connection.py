@@ -202,8 +202,9 @@ class CallPeerConnection(RTCPeerConnection):
 
 def _describe(transceiver: RTCRtpTransceiver, **names: Any) -> sdp.MediaDescription:
     media = rtcpeerconnection.create_media_description_for_transceiver(transceiver, **names)
-    if isinstance(transceiver.sender, CallRtpSender):
-        announce_flexfec(media, ssrc=transceiver.sender.flexfec_ssrc)
+    sender = transceiver.sender
+    if isinstance(sender, CallRtpSender):
+        sender.announces_flexfec = announce_flexfec(media, ssrc=sender.flexfec_ssrc)
     return media
 
 

@@ -6,8 +6,10 @@ import asyncio
 import logging
 import random
 from collections.abc import Callable, Set
+from dataclasses import replace
 from typing import Any, cast
 
+from aiortc.codecs import is_rtx
 from aiortc.mediastreams import MediaStreamError, MediaStreamTrack
 from aiortc.rtcdtlstransport import RTCDtlsTransport
 from aiortc.rtcrtpparameters import RTCRtpCapabilities, RTCRtpSendParameters
@@ -40,6 +42,7 @@ from .capture_times import CaptureTimes
 from .clock import now_us, wall_offset_us
 from .dtls_transport import CallDtlsTransport
 from .endpoint import CoreEndpoint
+from .fec_formats import is_fec
 from .pump import Pump
 from .settings import CallSettings
 from .stats import outbound_stats, stats_report
@@ -65,6 +68,8 @@ class CallRtpSender(RTCRtpSender, CoreEndpoint):
         self._honours_remb = False
         self.flexfec_ssrc = random32()
         """Where FlexFEC for the stream comes from, should it be agreed on."""
+        self.announces_flexfec = False
+        """Whether our description names that source too."""
 
     @classmethod
     def getCapabilities(cls, kind: str) -> RTCRtpCapabilities:
@@ -84,6 +89,7 @@ class CallRtpSender(RTCRtpSender, CoreEndpoint):
 
     async def send(self, parameters: RTCRtpSendParameters) -> None:
         """Start sending with what was negotiated; a later call only leaves a codec given up since."""
+        parameters = self._understood(parameters)
         codecs = negotiated_codecs(parameters.codecs)
         if self._driver is not None:
             self._driver.keep_to({c.codec for c in codecs})
@@ -148,6 +154,16 @@ class CallRtpSender(RTCRtpSender, CoreEndpoint):
             super()._send_keyframe()
         else:
             self._driver.core.request_key()
+
+    def _understood(self, parameters: RTCRtpSendParameters) -> RTCRtpSendParameters:
+        """Without RTX for a peer that may not see which source it comes from.
+
+        aiortc sees it only in a description that names no source besides; without RTX a lost packet is
+        sent again as it was.
+        """
+        if not self.announces_flexfec or any(is_fec(c) for c in parameters.codecs):
+            return parameters
+        return replace(parameters, codecs=[c for c in parameters.codecs if not is_rtx(c)])
 
     def _identity(self, mid: str) -> StreamIdentity:
         # RFC 3550 5.1: numbers begin at random; below 2^15 so that SRTP's index does not wrap at once.
