@@ -1,7 +1,7 @@
 """What of a path's rate is left for the encoders: less what headers and repairs take.
 
 Headers and retransmissions are measured over about a second and subtracted as they are. That does not
-oscillate: a bit/s more for the encoder adds at most 0.07 bit/s of headers (80 bytes on a packet of 1200), and
+oscillate: a bit/s more for the encoder adds at most 0.07 bit/s of headers (86 bytes on a packet of 1200), and
 at a loss of p at most p/(1-p) of retransmissions. Both gains are below one, and the measurement moves without
 steps; so each second's error is a fraction of the one before. Above a loss of one half the gain would pass one:
 repairs are therefore counted up to half of the rate.
@@ -14,12 +14,13 @@ from collections.abc import Iterable
 from ..ratecontrol.pacer import PacketKind
 from ..ratecontrol.rate_meter import RateMeter
 from ..ratecontrol.vbv import VbvBuffer
-from .outgoing_packet import TRANSPORT_BYTES, OutgoingPacket
+from .datagram import IP_UDP_BYTES
+from .outgoing_packet import OutgoingPacket
 
-# ours: one packet a picture at 30 pictures a second, 76 bytes around each payload; until it is measured.
-START_OVERHEAD_BPS = 30 * 76 * 8
-# ours: 80 bytes around the payload of a full packet of 1200 bytes.
-FULL_PACKET_SHARE = 15
+# ours: one packet a picture at 30 pictures a second, 82 bytes around each payload; until it is measured.
+START_OVERHEAD_BPS = 30 * 82 * 8
+# ours: 86 bytes around the payload of a full packet of 1200 bytes.
+FULL_PACKET_SHARE = 14
 # ours: a queue as long as one picture at 30 pictures a second is the pacer at work.
 USUAL_QUEUE_US = 33_333
 # ours: the excess is worked off over 15 pictures, so that the answer to a correction is seen in time.
@@ -60,7 +61,7 @@ class EncoderShare:
 
     def transport_bps(self, *, now_us: int) -> int:
         """What IP and UDP take."""
-        return 8 * TRANSPORT_BYTES * self._packets.bps(now_us=now_us)
+        return 8 * IP_UDP_BYTES * self._packets.bps(now_us=now_us)
 
     def bps(self, estimate_bps: int, *, demand_bps: int, queued_bytes: int, now_us: int) -> int:
         """What all encoders together may use of an estimate; queued_bytes wait in the pacer."""

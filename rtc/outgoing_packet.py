@@ -9,12 +9,6 @@ from typing import Protocol
 from ..ratecontrol.pacer import PacketKind
 from .rtp.packet import RtpPacket
 
-# RFC 3711 section 4.2.1: the 80-bit tag of the SRTP profiles that DTLS negotiates first.
-SRTP_BYTES = 10
-# RFC 791 and RFC 768; what a relay or IPv6 adds is not known here.
-TRANSPORT_BYTES = 28
-DATAGRAM_OVERHEAD_BYTES = SRTP_BYTES + TRANSPORT_BYTES
-
 
 class PacketSource(Protocol):
     """A stream as its path sees it."""

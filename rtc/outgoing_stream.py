@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from ..codecs.types import Codec, EncodedFrame
 from ..ratecontrol.pacer import PacketKind
+from .datagram import RTP_OVERHEAD_BYTES
 from .messages import VIDEO_CLOCK_HZ, NegotiatedCodec
-from .outgoing_packet import DATAGRAM_OVERHEAD_BYTES, OutgoingPacket
+from .outgoing_packet import OutgoingPacket
 from .repair_history import Repairable, RepairHistory
 from .rtp.av1_payload import packetize_av1
 from .rtp.dependency_descriptor import MAX_CHAIN_FDIFF, DependencyDescriptorWriter
@@ -230,7 +231,7 @@ class OutgoingStream:
         counters, payload_bytes = self._counters, len(packet.packet.payload)
         counters.packetsSent += 1
         counters.bytesSent += payload_bytes
-        counters.headerBytesSent += packet.size_bytes - DATAGRAM_OVERHEAD_BYTES - payload_bytes
+        counters.headerBytesSent += packet.size_bytes - RTP_OVERHEAD_BYTES - payload_bytes
         counters.totalPacketSendDelayUs += max(0, now_us - packet.enqueued_us)
         if packet.kind is PacketKind.MEDIA:
             counters.framesSent += packet.packet.marker
@@ -239,7 +240,7 @@ class OutgoingStream:
             counters.retransmittedBytesSent += payload_bytes
 
     def _payloads(self, frame: EncodedFrame, *, first: _Head, others: _Head) -> list[bytes]:
-        room = MAX_PACKET_BYTES + DATAGRAM_OVERHEAD_BYTES - RTX_HEADER_BYTES
+        room = MAX_PACKET_BYTES + RTP_OVERHEAD_BYTES - RTX_HEADER_BYTES
         first_bytes, other_bytes = room - first.size_bytes, room - others.size_bytes
         if frame.codec is Codec.AV1:
             return packetize_av1(
@@ -254,7 +255,7 @@ class OutgoingStream:
         extensions = self._extensions.pack(self._values(frame, first=first, last=last))
         all_extensions = extensions + self._stamps
         block_bytes = len(serialize_extensions(all_extensions)) if all_extensions else 0
-        return _Head(extensions, HEADER_BYTES + block_bytes + DATAGRAM_OVERHEAD_BYTES)
+        return _Head(extensions, HEADER_BYTES + block_bytes + RTP_OVERHEAD_BYTES)
 
     def _values(self, frame: EncodedFrame, *, first: bool, last: bool) -> HeaderExtensions:
         return HeaderExtensions(

@@ -6,8 +6,9 @@ poll_timeout().
 
 from __future__ import annotations
 
+from .datagram import RTCP_OVERHEAD_BYTES
 from .delay_rise import DelayRise
-from .rtcp_share import IP_UDP_BYTES, MAX_INTERVAL_US, SRTCP_BYTES, RtcpShare
+from .rtcp_share import MAX_INTERVAL_US, RtcpShare
 from .rtp.packet_status import CHUNK_BYTES, TWO_BIT_SYMBOLS
 from .rtp.rtcp import serialize_rtcp
 from .rtp.rtcp_transport_feedback import MAX_ARRIVALS, transport_feedbacks
@@ -111,5 +112,5 @@ class ReceivePath:
         words = -(-(_FEEDBACK_BYTES + chunks * CHUNK_BYTES + arrivals * _DELTA_BYTES) // 4)
         # Further datagrams have a few bytes more each: a fixed part, headers, and padding.
         further = (arrivals - 1) // MAX_ARRIVALS
-        further_bytes = _FEEDBACK_BYTES + IP_UDP_BYTES + SRTCP_BYTES + 8
+        further_bytes = _FEEDBACK_BYTES + RTCP_OVERHEAD_BYTES + 8
         return 4 * words + further * further_bytes

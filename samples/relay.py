@@ -14,7 +14,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import cast
 
-from ..rtc.simulation.link import WIRE_OVERHEAD_BYTES, Delivered, Link
+from ..rtc.datagram import IP_UDP_BYTES
+from ..rtc.simulation.link import Delivered, Link
 
 Address = tuple[str, int]
 
@@ -81,7 +82,7 @@ class Relay:
         if links is None:
             out.send(data)
             return
-        fate = links[name].offer(len(data) + WIRE_OVERHEAD_BYTES, now_us=now_us - start_us)
+        fate = links[name].offer(len(data) + IP_UDP_BYTES, now_us=now_us - start_us)
         if isinstance(fate, Delivered):
             due_us = start_us + fate.arrival_us
             out.send_in(due_us - now_us, data, due_us=due_us)

@@ -1,7 +1,7 @@
 """One direction of a network path, sans-I/O: the simulator and the live relay run the same class.
 
 A packet waits in a drop-tail queue, is served at the link's rate, may then be lost, and arrives
-after the propagation delay. Sizes are those on the wire: add WIRE_OVERHEAD_BYTES to a UDP payload.
+after the propagation delay. Sizes are those on the wire: add IP_UDP_BYTES to a UDP payload.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ from .loss import Loss
 from .rate import Rate
 from .trace import OPPORTUNITY_BYTES
 
-# RFC 791 and RFC 768: an IPv4 header without options and a UDP header.
-WIRE_OVERHEAD_BYTES = 28
 # ours: a tenth of the shortest outage that anybody sees.
 OUTAGE_GRID_US = 10_000
 

@@ -6,15 +6,11 @@ import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ..datagram import RTCP_OVERHEAD_BYTES, RTP_OVERHEAD_BYTES
 from ..messages import NegotiatedCodec
 from ..rtp.packet import HEADER_BYTES, RTX_HEADER_BYTES, is_rtcp
-from .link import WIRE_OVERHEAD_BYTES
 from .records import PacketKind
 
-# RFC 7714 12 and 13.2: aiortc and browsers agree on AEAD_AES_*_GCM, whose tag has 16 bytes.
-SRTP_TAG_BYTES = 16
-# RFC 7714 9.1: the ESRTCP word behind it.
-SRTCP_INDEX_BYTES = 4
 AUDIO_PAYLOAD_TYPE = 96
 
 _FIXED = struct.Struct("!xBHI")
@@ -54,8 +50,7 @@ class Wire:
 
 def wire_bytes(data: bytes) -> int:
     """IP, UDP and SRTP (or SRTCP) around a datagram counted in."""
-    index_bytes = SRTCP_INDEX_BYTES if is_rtcp(data) else 0
-    return len(data) + WIRE_OVERHEAD_BYTES + SRTP_TAG_BYTES + index_bytes
+    return len(data) + (RTCP_OVERHEAD_BYTES if is_rtcp(data) else RTP_OVERHEAD_BYTES)
 
 
 def _header_bytes(data: bytes) -> int:

@@ -14,10 +14,10 @@ from codecpilot.codecs.errors import RemoteError
 from codecpilot.codecs.types import Codec, EncodedFrame, EncodeRequest, Picture
 from codecpilot.ratecontrol.bandwidth.messages import BandwidthEstimator
 from codecpilot.ratecontrol.frame_controller import FrameController
+from codecpilot.rtc.datagram import RTP_OVERHEAD_BYTES
 from codecpilot.rtc.drain import drain_receiver, drain_sender
 from codecpilot.rtc.encoder_session import EncodeJob, EncoderSession
 from codecpilot.rtc.messages import DecodedFrame, NegotiatedCodec, ReceivedFrame
-from codecpilot.rtc.outgoing_packet import DATAGRAM_OVERHEAD_BYTES
 from codecpilot.rtc.outgoing_stream import StreamIdentity
 from codecpilot.rtc.receive_path import ReceivePath
 from codecpilot.rtc.receiver import ReceiverCore, ReceiverSettings
@@ -146,7 +146,7 @@ class FakeLink:
         if self.capacity_bps is not None:
             if self.free_us - now_us > self.queue_us:
                 return []
-            serial_us = (len(data) + DATAGRAM_OVERHEAD_BYTES) * 8_000_000 // self.capacity_bps
+            serial_us = (len(data) + RTP_OVERHEAD_BYTES) * 8_000_000 // self.capacity_bps
             now_us = self.free_us = max(now_us, self.free_us) + serial_us
         copies = 2 if self.rng.random() < self.duplication else 1
         return [now_us + self.delay_us + self.rng.randint(0, self.jitter_us) for _ in range(copies)]

@@ -17,8 +17,8 @@ S = 1_000_000
 FRAME_US = 33_333
 BASE_DELAY_US = 20_000
 PACKET_BYTES = 1_100
-RTP_OVERHEAD_BYTES = 28 + 10  # IP and UDP, SRTP's tag
-RTCP_OVERHEAD_BYTES = 28 + 14  # and SRTCP's index
+RTP_OVERHEAD_BYTES = 28 + 16  # IP and UDP, SRTP's tag
+RTCP_OVERHEAD_BYTES = 28 + 20  # and SRTCP's index
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,7 +191,7 @@ def test_nothing_is_sent_while_nothing_arrives_and_copies_are_nothing():
 
 @pytest.mark.parametrize(
     ("rate_bps", "least_ms", "most_ms"),
-    [(150_000, 60, 95), (300_000, 33, 45), (600_000, 25, 30), (3_000_000, 25, 26)],
+    [(150_000, 60, 95), (300_000, 40, 52), (600_000, 25, 30), (3_000_000, 25, 26)],
 )
 def test_the_regular_interval_is_the_share_s_between_25_and_100_ms(rate_bps, least_ms, most_ms):
     packets = link(rate_bps, seconds=8, capacity_bps=3 * rate_bps)
@@ -209,7 +209,7 @@ def test_at_very_low_rates_ten_feedbacks_a_second_go_out_whatever_their_share():
     assert 0.2 < Share(packets, sent).between(2 * S, 9 * S) < 0.3
     assert min(gaps_us(sent)) >= 100_000
     # 68 bytes each: 5.5 kbps at most.
-    assert max(s.size_bytes + RTCP_OVERHEAD_BYTES for s in sent) <= 70
+    assert max(s.size_bytes + RTCP_OVERHEAD_BYTES for s in sent) <= 76
 
 
 @pytest.mark.parametrize(("before_bps", "after_bps"), [(600_000, 150_000), (1_500_000, 400_000)])

@@ -12,9 +12,10 @@ from codecpilot.ratecontrol.bandwidth.gcc import GccEstimator
 from codecpilot.ratecontrol.bandwidth.messages import Feedback, ProbeCluster, SentPacket
 from codecpilot.ratecontrol.frame_controller import FrameController
 from codecpilot.ratecontrol.pacer import MAX_WAIT_US, PacketKind
+from codecpilot.rtc.datagram import RTP_OVERHEAD_BYTES
 from codecpilot.rtc.drain import drain_sender
 from codecpilot.rtc.encoder_session import EncoderSession
-from codecpilot.rtc.outgoing_packet import DATAGRAM_OVERHEAD_BYTES, OutgoingPacket
+from codecpilot.rtc.outgoing_packet import OutgoingPacket
 from codecpilot.rtc.outgoing_stream import StreamIdentity
 from codecpilot.rtc.rtp.extensions import ExtensionMap, abs_send_time
 from codecpilot.rtc.rtp.packet import RtpPacket
@@ -108,7 +109,7 @@ class FakeStream:
             kind=kind,
             frame_id=frame_id,
             key=False,
-            size_bytes=payload_bytes + 12 + DATAGRAM_OVERHEAD_BYTES,
+            size_bytes=payload_bytes + 12 + RTP_OVERHEAD_BYTES,
             enqueued_us=now_us,
         )
 

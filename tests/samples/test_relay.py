@@ -7,12 +7,8 @@ import random
 
 import pytest
 
-from codecpilot.rtc.simulation.link import (
-    WIRE_OVERHEAD_BYTES,
-    Delivered,
-    Link,
-    LinkSettings,
-)
+from codecpilot.rtc.datagram import IP_UDP_BYTES
+from codecpilot.rtc.simulation.link import Delivered, Link, LinkSettings
 from codecpilot.rtc.simulation.loss import loss_process
 from codecpilot.rtc.simulation.rate import parse_rate
 from codecpilot.rtc.simulation.steps import Steps
@@ -121,12 +117,12 @@ async def test_it_loses_and_delays_as_the_link_says_in_order():
         await eventually(lambda: counters.offered_packets == PACKETS, "all are offered")
         await eventually(lambda: len(peer.received) >= counters.delivered_packets, "all arrive")
         got = peer.numbers()
-        assert counters.offered_bytes == PACKETS * (SIZE + WIRE_OVERHEAD_BYTES)
+        assert counters.offered_bytes == PACKETS * (SIZE + IP_UDP_BYTES)
         assert len(got) == counters.delivered_packets
         assert got == sorted(got)
         # Losses depend on the order of packets alone: a link of the same seed loses the same ones.
         again = link()
-        fates = [again.offer(SIZE + WIRE_OVERHEAD_BYTES, now_us=n * 10_000) for n in range(PACKETS)]
+        fates = [again.offer(SIZE + IP_UDP_BYTES, now_us=n * 10_000) for n in range(PACKETS)]
         assert got == [n for n, fate in enumerate(fates) if isinstance(fate, Delivered)]
 
 
