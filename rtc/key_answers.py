@@ -24,15 +24,14 @@ class KeyAnswers:
         if self._sent_us is None or now_us - self._sent_us >= answered_us:
             self.wanted = True
 
-    def fir(self, message: FullIntraRequest, *, ssrc: int, rtt_us: int | None, now_us: int) -> int:
-        """Take a FIR; how many new requests it holds for the stream."""
+    def fir(self, message: FullIntraRequest, *, ssrc: int) -> int:
+        """Read a FIR; how many new requests it holds for the stream."""
         new = 0
         # RFC 5104 4.3.1.1: a repeated sequence number is the same request.
         for media_ssrc, number in message.requests:
             if media_ssrc == ssrc and number != self._last_fir:
                 self._last_fir = number
                 new += 1
-                self.asked(rtt_us=rtt_us, now_us=now_us)
         return new
 
     def sent(self, *, now_us: int) -> None:

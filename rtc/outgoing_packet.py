@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from ..ratecontrol.bandwidth.messages import Feedback
 from ..ratecontrol.pacer import PacketKind
 from .rtp.packet import RtpPacket
 
@@ -28,10 +29,21 @@ class PacketSource(Protocol):
         packet: OutgoingPacket,
         *,
         abs_send_time: int,
-        transport_sequence_number: int | None,
+        transport_number: int | None,
         now_us: int,
     ) -> RtpPacket:
-        """The packet as it leaves now, with its number and its time of sending."""
+        """The packet as it leaves now, with its number and its time of sending.
+
+        transport_number is the path's, unwrapped; None without transport-wide feedback.
+        """
+        ...
+
+    def take_fec(self, *, now_us: int) -> list[OutgoingPacket]:
+        """FEC packets for what was released, to be sent next."""
+        ...
+
+    def handle_feedback(self, feedback: Feedback) -> None:
+        """Take what feedback says of the path's packets, its own among them."""
         ...
 
     def expire(self, packets: Sequence[OutgoingPacket]) -> None:
@@ -47,7 +59,10 @@ class PacketSource(Protocol):
 class OutgoingPacket:
     """A packet whose numbers and times of sending are set when it leaves.
 
-    size_bytes is that of the whole datagram; frame_id and key are those of its frame.
+    size_bytes is that of the whole datagram; frame_id, temporal_id and key are those of its frame, and key
+    tells that the frame needs nothing of what waits before it: a key frame, or one that goes on from a
+    long-term reference. index counts the packets of a frame. repeats is the sequence number of what is
+    sent again; fec_id names a FEC packet to the stream.
     """
 
     source: PacketSource
@@ -57,8 +72,17 @@ class OutgoingPacket:
     key: bool
     size_bytes: int
     enqueued_us: int
+    temporal_id: int = 0
+    index: int = 0
+    repeats: int | None = None
+    fec_id: int | None = None
 
     @property
     def stream(self) -> int:
         """The SSRC of its media stream."""
         return self.source.ssrc
+
+    @property
+    def is_read(self) -> bool:
+        """Whether frames behind its own may need it."""
+        return self.temporal_id == 0

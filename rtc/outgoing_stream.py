@@ -1,57 +1,41 @@
-"""Encoded frames to RTP packets: numbers, timestamps, header extensions and the history for retransmission."""
+"""One RTP stream on its way out: its numbers, what it sends again, its FEC, and what became of its packets."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
-from ..codecs.types import Codec, EncodedFrame
+from ..codecs.types import EncodedFrame
+from ..ratecontrol.bandwidth.messages import Feedback
 from ..ratecontrol.pacer import PacketKind
 from .datagram import RTP_OVERHEAD_BYTES
-from .messages import VIDEO_CLOCK_HZ, NegotiatedCodec
+from .fec_sender import FEC_BYTES, FecSender
+from .flights import Flights, PacketFate
+from .messages import FlexfecStream, NegotiatedCodec, RedPayloadTypes
 from .outgoing_packet import OutgoingPacket
+from .packetizer import MAX_PACKET_BYTES, Packetizer, StreamIdentity
 from .repair_history import Repairable, RepairHistory
-from .rtp.av1_payload import packetize_av1
-from .rtp.dependency_descriptor import MAX_CHAIN_FDIFF, DependencyDescriptorWriter
-from .rtp.extensions import (
-    DEPENDENCY_DESCRIPTOR,
-    TRANSPORT_CC,
-    AbsCaptureTime,
-    ExtensionMap,
-    HeaderExtensions,
-    ntp_from_us,
-)
-from .rtp.h264_payload import packetize_h264
-from .rtp.header_extensions import serialize_extensions
-from .rtp.packet import HEADER_BYTES, RTX_HEADER_BYTES, RtpPacket, wrap_rtx
+from .resilience.fec_protection import FecProtection
+from .rtp.extensions import TRANSPORT_CC, ExtensionMap
+from .rtp.packet import RTX_HEADER_BYTES, RtpPacket, wrap_rtx
 from .stats import OutboundCounters
 
-# libwebrtc's kVideoMtu: with IP, UDP, SRTP and TURN around it a packet still fits 1280 bytes.
-MAX_PACKET_BYTES = 1200
+__all__ = ["MAX_PACKET_BYTES", "OutgoingStream", "StreamIdentity", "StreamSettings"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StreamIdentity:
-    """What signalling says of the stream, and where its numbers begin."""
+class StreamSettings:
+    """What signalling agreed on of a stream. Where both kinds of FEC were, FlexFEC is used."""
 
-    ssrc: int
-    rtx_ssrc: int
-    mid: str | None
-    first_sequence: int
-    first_rtx_sequence: int
-    first_timestamp: int
-
-
-class _Head(NamedTuple):
-    """A packet's extensions without its times of sending, and its datagram's size without its payload."""
-
-    extensions: tuple[tuple[int, bytes], ...]
-    size_bytes: int
+    identity: StreamIdentity
+    codecs: tuple[NegotiatedCodec, ...]
+    extensions: ExtensionMap
+    flexfec: FlexfecStream | None = None
+    red: RedPayloadTypes | None = None
 
 
 class OutgoingStream:
-    """One RTP stream and its RTX stream; the PacketSource of its packets.
+    """One RTP stream with its RTX and FEC streams; the PacketSource of its packets.
 
     Sequence numbers and timestamps continue across codecs. A packet is numbered when it leaves, so a frame
     that never does leaves no gap.
@@ -60,27 +44,44 @@ class OutgoingStream:
     def __init__(
         self,
         *,
-        identity: StreamIdentity,
-        codecs: Iterable[NegotiatedCodec],
-        extensions: ExtensionMap,
+        settings: StreamSettings,
         wall_offset_us: int,
         counters: OutboundCounters,
+        protection: FecProtection,
+        tell: Callable[[list[PacketFate], int], None],
     ) -> None:
-        """wall_offset_us is the wall clock (since 1900, as NTP counts) less the now_us clock."""
-        self.identity = identity
-        self._rtx_types = {c.payload_type: c.rtx_payload_type for c in codecs}
-        self._extensions = extensions
-        self._wall_offset_us = wall_offset_us
+        """tell takes what became of packets, in the order of sending, and the time.
+
+        wall_offset_us is the wall clock (since 1900, as NTP counts) less the now_us clock.
+        """
+        self.identity = identity = settings.identity
+        self._rtx_types = {c.payload_type: c.rtx_payload_type for c in settings.codecs}
+        if settings.red is not None:
+            self._rtx_types[settings.red.red] = settings.red.rtx
+        self._extensions = settings.extensions
         self._counters = counters
+        self._tell = tell
         self._sequence = identity.first_sequence
         self._rtx_sequence = identity.first_rtx_sequence
         self._history = RepairHistory()
-        self._descriptors = DependencyDescriptorWriter()
-        self._last_base_id = 0
-        self._last_key_id = 0
-        self._needs_key = False
-        # What the times of sending look like on the wire, to know sizes beforehand.
-        self._stamps = self._pack_stamps(abs_send_time=0, transport_sequence_number=0)
+        self._flights = Flights()
+        has_fec = settings.flexfec is not None or settings.red is not None
+        self.packetizer = Packetizer(
+            identity=identity,
+            extensions=settings.extensions,
+            wall_offset_us=wall_offset_us,
+            reserved_bytes=RTX_HEADER_BYTES + has_fec * FEC_BYTES,
+        )
+        self.fec = FecSender(
+            packetizer=self.packetizer,
+            protection=protection,
+            flexfec=settings.flexfec,
+            red=settings.red,
+            first_sequence=identity.first_fec_sequence,
+        )
+        self._fec_due: list[OutgoingPacket] = []
+        self._restart_id = 0
+        self._is_broken = False
 
     @property
     def ssrc(self) -> int:
@@ -93,53 +94,34 @@ class OutgoingStream:
         return TRANSPORT_CC in self._extensions
 
     @property
-    def needs_key(self) -> bool:
-        """Whether a frame was never sent, so that nothing but a key frame can follow."""
-        return self._needs_key
-
-    def timestamp(self, capture_us: int) -> int:
-        """The RTP timestamp (90 kHz) of a capture time."""
-        elapsed = capture_us * VIDEO_CLOCK_HZ // 1_000_000
-        return (self.identity.first_timestamp + elapsed) & 0xFFFFFFFF
+    def is_broken(self) -> bool:
+        """Whether a frame was never sent, so that only a key or recovery frame can follow."""
+        return self._is_broken
 
     def packets(
-        self, frame: EncodedFrame, *, codec: NegotiatedCodec, now_us: int
+        self, frame: EncodedFrame, *, codec: NegotiatedCodec, is_recovery: bool, now_us: int
     ) -> list[OutgoingPacket]:
         """A frame's packets; none when it depends on a frame that was never sent."""
-        if self._needs_key and not frame.key:
+        restarts = frame.key or is_recovery
+        if self._is_broken and not restarts:
             self._counters.framesExpired += 1
             return []
-        if frame.key:
-            self._needs_key, self._last_key_id = False, frame.frame_id
-        first = self._head(frame, first=True, last=False)
-        middle = self._head(frame, first=False, last=False)
-        payloads = self._payloads(frame, first=first, others=middle)
-        last = self._head(frame, first=len(payloads) == 1, last=True)
-        heads = [middle] * len(payloads)
-        heads[0], heads[-1] = first, last
-        if frame.temporal_id == 0:
-            self._last_base_id = frame.frame_id
-        packet = RtpPacket(
-            payload_type=codec.payload_type,
-            marker=False,
-            sequence_number=0,
-            timestamp=self.timestamp(frame.capture_us),
-            ssrc=self.identity.ssrc,
-            payload=b"",
-        )
+        if restarts:
+            self._is_broken, self._restart_id = False, frame.frame_id
+        packets = self.packetizer.packets(frame, codec=codec, is_recovery=is_recovery)
         return [
             OutgoingPacket(
                 source=self,
-                packet=replace(
-                    packet, marker=head is last, payload=payload, extensions=head.extensions
-                ),
+                packet=packet,
                 kind=PacketKind.MEDIA,
                 frame_id=frame.frame_id,
-                key=frame.key,
-                size_bytes=head.size_bytes + len(payload),
+                key=restarts,
+                size_bytes=size_bytes,
                 enqueued_us=now_us,
+                temporal_id=frame.temporal_id,
+                index=index,
             )
-            for payload, head in zip(payloads, heads, strict=True)
+            for index, (packet, size_bytes) in enumerate(packets)
         ]
 
     def retransmissions(
@@ -150,12 +132,14 @@ class OutgoingStream:
         limit_bytes: int,
         now_us: int,
         rtt_us: int,
+        upper_too: bool = True,
     ) -> list[OutgoingPacket] | None:
         """What was lost, each packet once a round trip, up to the first that the budget does not cover.
 
-        None when all that is asked for takes more than limit_bytes.
+        upper_too tells whether packets of the upper temporal layer are worth it. None when all that is
+        asked for takes more than limit_bytes.
         """
-        due = self._history.due(lost, now_us=now_us, rtt_us=rtt_us)
+        due = self._history.due(lost, now_us=now_us, rtt_us=rtt_us, upper_too=upper_too)
         if sum(sent.outgoing.size_bytes for sent in due) > limit_bytes:
             return None
         packets: list[OutgoingPacket] = []
@@ -175,35 +159,77 @@ class OutgoingStream:
             return None
         return self._again(sent, PacketKind.PADDING, now_us)
 
+    def repairable(self, sequence_number: int) -> Repairable | None:
+        """A packet that left and may be sent again; None for any other number."""
+        return self._history.get(sequence_number)
+
     def release(
         self,
         packet: OutgoingPacket,
         *,
         abs_send_time: int,
-        transport_sequence_number: int | None,
+        transport_number: int | None,
         now_us: int,
     ) -> RtpPacket:
         """The packet as it leaves now, with its number and its time of sending."""
-        fixed = packet.packet
-        if packet.kind is PacketKind.MEDIA:
-            sequence, self._sequence = self._sequence, (self._sequence + 1) & 0xFFFF
-            self._history.add(sequence, packet)
-        elif fixed.ssrc == self.identity.rtx_ssrc:
-            sequence, self._rtx_sequence = self._rtx_sequence, (self._rtx_sequence + 1) & 0xFFFF
-        else:
-            sequence = fixed.sequence_number
-        self._count(packet, now_us=now_us)
-        stamps = self._pack_stamps(
-            abs_send_time=abs_send_time, transport_sequence_number=transport_sequence_number
+        stamps = self.packetizer.stamps(
+            abs_send_time=abs_send_time,
+            transport_sequence_number=None
+            if transport_number is None
+            else transport_number & 0xFFFF,
         )
-        return replace(fixed, sequence_number=sequence, extensions=fixed.extensions + stamps)
+        fixed = packet.packet
+        numbered = self._numbered(packet, now_us=now_us)
+        if transport_number is not None:
+            self._flights.add(transport_number, packet, numbered.sequence_number)
+        self._count(packet, now_us=now_us)
+        leaving = replace(numbered, extensions=fixed.extensions + stamps)
+        if packet.kind is not PacketKind.MEDIA:
+            return leaving
+        if packet.is_read:
+            self._fec_due += self.fec.left(packet, leaving, now_us=now_us)
+        return self.fec.on_wire(leaving)
+
+    def take_fec(self, *, now_us: int) -> list[OutgoingPacket]:
+        """FEC packets for what was released, to be sent next."""
+        due, self._fec_due = self._fec_due, []
+        return due
+
+    def handle_feedback(self, feedback: Feedback) -> None:
+        """Take what feedback says of the path's packets, its own among them."""
+        fates = self._flights.fates(feedback)
+        for fate in fates:
+            if fate.arrived and fate.packet.kind is not PacketKind.FEC:
+                self._history.arrived(fate.sequence_number)
+        if fates:
+            self._tell(fates, feedback.now_us)
+
+    def recovered(self, sequence_number: int) -> Repairable | None:
+        """The receiver has this packet by FEC; what it was."""
+        self._history.arrived(sequence_number)
+        return self._history.get(sequence_number)
 
     def expire(self, packets: Sequence[OutgoingPacket]) -> None:
         """Take back whole frames that waited too long to be sent."""
-        expired = {packet.frame_id for packet in packets}
-        self._counters.framesExpired += len(expired)
-        # A key frame that waits behind them goes on where they end.
-        self._needs_key = self._needs_key or max(expired) >= self._last_key_id
+        self._counters.framesExpired += len({packet.frame_id for packet in packets})
+        # A frame that restarts and waits behind them goes on where they end.
+        self._is_broken |= any(p.is_read and p.frame_id >= self._restart_id for p in packets)
+
+    def _numbered(self, packet: OutgoingPacket, *, now_us: int) -> RtpPacket:
+        fixed = packet.packet
+        if packet.kind is PacketKind.FEC:
+            if packet.fec_id is not None:
+                self.fec.protection.fec_left(packet.fec_id, now_us=now_us)
+            if not self.fec.shares_numbers(fixed):
+                return self.fec.numbered(fixed)
+        elif packet.kind is not PacketKind.MEDIA:
+            if fixed.ssrc != self.identity.rtx_ssrc:
+                return fixed
+            sequence, self._rtx_sequence = self._rtx_sequence, (self._rtx_sequence + 1) & 0xFFFF
+            return replace(fixed, sequence_number=sequence)
+        sequence, self._sequence = self._sequence, (self._sequence + 1) & 0xFFFF
+        self._history.add(sequence, packet)
+        return replace(fixed, sequence_number=sequence)
 
     def _again(self, sent: Repairable, kind: PacketKind, now_us: int) -> OutgoingPacket:
         """A packet once more, on the RTX stream where there is one."""
@@ -216,16 +242,13 @@ class OutgoingStream:
             )
             size_bytes += RTX_HEADER_BYTES
         return replace(
-            outgoing, packet=packet, kind=kind, size_bytes=size_bytes, enqueued_us=now_us
+            outgoing,
+            packet=packet,
+            kind=kind,
+            size_bytes=size_bytes,
+            enqueued_us=now_us,
+            repeats=sent.sequence_number,
         )
-
-    def _pack_stamps(
-        self, *, abs_send_time: int, transport_sequence_number: int | None
-    ) -> tuple[tuple[int, bytes], ...]:
-        values = HeaderExtensions(
-            abs_send_time=abs_send_time, transport_sequence_number=transport_sequence_number
-        )
-        return self._extensions.pack(values)
 
     def _count(self, packet: OutgoingPacket, *, now_us: int) -> None:
         counters, payload_bytes = self._counters, len(packet.packet.payload)
@@ -238,46 +261,6 @@ class OutgoingStream:
         elif packet.kind is PacketKind.RETRANSMISSION:
             counters.retransmittedPacketsSent += 1
             counters.retransmittedBytesSent += payload_bytes
-
-    def _payloads(self, frame: EncodedFrame, *, first: _Head, others: _Head) -> list[bytes]:
-        room = MAX_PACKET_BYTES + RTP_OVERHEAD_BYTES - RTX_HEADER_BYTES
-        first_bytes, other_bytes = room - first.size_bytes, room - others.size_bytes
-        if frame.codec is Codec.AV1:
-            return packetize_av1(
-                frame.data,
-                max_payload_bytes=other_bytes,
-                first_max_payload_bytes=first_bytes,
-                new_sequence=frame.key,
-            )
-        return packetize_h264(frame.data, max_payload_bytes=min(first_bytes, other_bytes))
-
-    def _head(self, frame: EncodedFrame, *, first: bool, last: bool) -> _Head:
-        extensions = self._extensions.pack(self._values(frame, first=first, last=last))
-        all_extensions = extensions + self._stamps
-        block_bytes = len(serialize_extensions(all_extensions)) if all_extensions else 0
-        return _Head(extensions, HEADER_BYTES + block_bytes + RTP_OVERHEAD_BYTES)
-
-    def _values(self, frame: EncodedFrame, *, first: bool, last: bool) -> HeaderExtensions:
-        return HeaderExtensions(
-            mid=self.identity.mid,
-            abs_capture_time=self._capture_time(frame) if first else None,
-            dependency_descriptor=self._describe(frame, first=first, last=last),
-        )
-
-    def _capture_time(self, frame: EncodedFrame) -> AbsCaptureTime:
-        return AbsCaptureTime(ntp_timestamp=ntp_from_us(frame.capture_us + self._wall_offset_us))
-
-    def _describe(self, frame: EncodedFrame, *, first: bool, last: bool) -> bytes | None:
-        if frame.codec is not Codec.AV1 or DEPENDENCY_DESCRIPTOR not in self._extensions:
-            return None
-        chain_fdiff = 0 if frame.key else frame.frame_id - self._last_base_id
-        return self._descriptors.write(
-            frame_number=frame.frame_id & 0xFFFF,
-            first=first,
-            last=last,
-            key=frame.key,
-            temporal_id=frame.temporal_id,
-            fdiffs=tuple(frame.frame_id - d for d in frame.dependencies),
-            chain_fdiff=chain_fdiff if chain_fdiff <= MAX_CHAIN_FDIFF else 0,
-            attach_structure=frame.key and first,
-        )
+        elif packet.kind is PacketKind.FEC:
+            counters.fecPacketsSent += 1
+            counters.fecBytesSent += payload_bytes

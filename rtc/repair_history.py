@@ -21,6 +21,7 @@ class Repairable:
     sequence_number: int
     outgoing: OutgoingPacket
     resent_us: int | None = None
+    has_arrived: bool = False
 
 
 class RepairHistory:
@@ -28,28 +29,42 @@ class RepairHistory:
 
     def __init__(self) -> None:
         self._packets: OrderedDict[int, Repairable] = OrderedDict()
-        self._key_id = 0
+        self._restart_id = 0
         self._paddings = 0
 
     def add(self, sequence_number: int, outgoing: OutgoingPacket) -> None:
         """Remember a packet that leaves."""
         self._packets[sequence_number] = Repairable(sequence_number, outgoing)
         if outgoing.key:
-            self._key_id = outgoing.frame_id
+            self._restart_id = outgoing.frame_id
         while len(self._packets) > HISTORY_PACKETS:
             self._packets.popitem(last=False)
 
-    def due(self, lost: Iterable[int], *, now_us: int, rtt_us: int) -> list[Repairable]:
+    def get(self, sequence_number: int) -> Repairable | None:
+        """The packet that left with this number, if it is remembered."""
+        return self._packets.get(sequence_number)
+
+    def arrived(self, sequence_number: int) -> None:
+        """The receiver has the packet, whichever way it came."""
+        if (sent := self._packets.get(sequence_number)) is not None:
+            sent.has_arrived = True
+
+    def due(
+        self, lost: Iterable[int], *, now_us: int, rtt_us: int, upper_too: bool = True
+    ) -> list[Repairable]:
         """What is worth sending again of what was lost: each packet once a round trip.
 
-        Frames before the newest key frame are not repaired: no later one needs them.
+        Frames before the newest one that needs none of them are not repaired: no later one does either.
+        Those of the upper temporal layer are only where upper_too says so.
         """
         known = (self._packets.get(number) for number in dict.fromkeys(lost))
         return [
             sent
             for sent in known
             if sent is not None
-            and sent.outgoing.frame_id >= self._key_id
+            and not sent.has_arrived
+            and sent.outgoing.frame_id >= self._restart_id
+            and (upper_too or sent.outgoing.is_read)
             and (sent.resent_us is None or now_us - sent.resent_us >= rtt_us)
         ]
 

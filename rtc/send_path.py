@@ -62,6 +62,7 @@ class SendPath:
         self._share = EncoderShare()
         self._probing = Probing()
         self._demands: dict[int, _Demand] = {}
+        self._sources: dict[int, PacketSource] = {}
         self._padding_source: PacketSource | None = None
         self._now_us = 0
 
@@ -99,6 +100,7 @@ class SendPath:
     def remove_stream(self, ssrc: int) -> None:
         """Forget a stream that has ended, and what waits of it."""
         self._demands.pop(ssrc, None)
+        self._sources.pop(ssrc, None)
         self._pacer.remove_stream(ssrc)
         if self._padding_source is not None and self._padding_source.ssrc == ssrc:
             self._padding_source = None
@@ -159,6 +161,7 @@ class SendPath:
         self._share.add(packets, now_us=self._now_us)
         self._pacer.enqueue(packets)
         for packet in packets:
+            self._sources[packet.stream] = packet.source
             if packet.kind is PacketKind.MEDIA and packet.stream in self._demands:
                 self._demands[packet.stream].media_us = self._now_us
 
@@ -170,6 +173,8 @@ class SendPath:
         packets = []
         while (packet := self._next()) is not None:
             packets.append(self._release(packet))
+            if fec := packet.source.take_fec(now_us=self._now_us):
+                self.enqueue(fec, now_us=self._now_us)
         return packets
 
     def poll_timeout(self) -> int | None:
@@ -188,6 +193,8 @@ class SendPath:
         if feedback is not None:
             self._estimator.handle_feedback(feedback)
             self._pace()
+            for source in self._sources.values():
+                source.handle_feedback(feedback)
 
     def handle_rtt(self, rtt_us: int, *, now_us: int) -> None:
         """Take a round-trip time that a stream's reports measured."""
@@ -281,12 +288,12 @@ class SendPath:
             probe_id = self._probing.sent(size_bytes, now_us=self._now_us)
             sent = self._history.add(size_bytes, probe_id=probe_id, now_us=self._now_us)
             self._estimator.handle_sent(sent, in_flight_bytes=self._history.in_flight_bytes)
-            number = sent.number & 0xFFFF
+            number = sent.number
             if probe_id is not None:
                 self._pace()
         return packet.source.release(
             packet,
             abs_send_time=abs_send_time(self._now_us + self._wall_offset_us),
-            transport_sequence_number=number,
+            transport_number=number,
             now_us=self._now_us,
         )

@@ -7,68 +7,37 @@ poll_encode(), poll_packets(), poll_rtcp() and poll_timeout().
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
 
-from ..codecs.errors import LocalError
-from ..codecs.types import Codec, Content, EncodedFrame, Picture
+from ..codecs.types import Codec, EncodedFrame, Picture
 from ..ratecontrol.messages import DropReason
 from .encode_loop import Skipped
 from .encoder_session import EncodeJob
 from .loss_recovery import LossRecovery
-from .messages import FlexfecStream, NegotiatedCodec, RedPayloadTypes
-from .nack_answers import NackAnswers
-from .outgoing_stream import OutgoingStream, StreamIdentity, StreamSettings
+from .messages import NegotiatedCodec
+from .outgoing_stream import OutgoingStream, StreamSettings
 from .quality_limitation import QualityLimitationReason
 from .rate_adaptation import RateAdaptation
-from .resilience.decisions import Decision, Reason
+from .repair_answers import RepairAnswers
+from .resilience.decisions import Decision
 from .resilience.fec_protection import FecProtection
 from .resilience.policy import PicturePlan
-from .resilience.settings import ResilienceSettings
-from .rtp.extensions import DEPENDENCY_DESCRIPTOR, LTR, ExtensionMap
+from .rtp.extensions import DEPENDENCY_DESCRIPTOR, LTR
 from .rtp.packet import RtpPacket
 from .rtp.rtcp import (
     Bye,
-    FullIntraRequest,
-    LtrAcknowledgement,
-    Nack,
-    PictureLossIndication,
     ReceiverEstimatedMaximumBitrate,
     ReceiverReport,
-    ReferencePictureSelection,
     RtcpMessage,
     SenderReport,
     serialize_rtcp,
 )
 from .send_path import SendPath
 from .sender_reports import SenderReports
+from .sender_settings import SenderSettings
 from .stats import OutboundCounters
 from .stream_rate import MIN_TARGET_BPS, StreamRate, checked_target
 
 __all__ = ["MIN_TARGET_BPS", "SenderCore", "SenderSettings"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SenderSettings:
-    """What signalling agreed on and the application set. codecs[0] is where the stream begins.
-
-    Where both kinds of FEC were agreed on, FlexFEC is used.
-    """
-
-    identity: StreamIdentity
-    cname: str
-    codecs: tuple[NegotiatedCodec, ...]
-    extensions: ExtensionMap
-    target_bps: int
-    preset: str = "default"
-    content: Content = Content.CAMERA
-    flexfec: FlexfecStream | None = None
-    red: RedPayloadTypes | None = None
-    resilience: ResilienceSettings = ResilienceSettings()  # noqa: RUF009  it is frozen
-
-    def __post_init__(self) -> None:
-        if not self.codecs:
-            raise LocalError("at least one codec is needed")
-        checked_target(self.target_bps)
 
 
 class SenderCore:
@@ -161,12 +130,8 @@ class SenderCore:
 
         Tells why the picture itself is not taken: a low rate leaves out some. None when it is.
         """
-        if not self._adaptation.takes(
-            picture,
-            target_bps=self.target_bps,
-            max_bps=self._rate.max_bps,
-            at_once=self._recovery.keys.wanted or self._stream.is_broken,
-        ):
+        at_once = self._recovery.keys.wanted or self._stream.is_broken
+        if not self._adaptation.takes(picture, at_once=at_once):
             return DropReason.FRAME_RATE
         # One that waits for the pacer says nothing of the encoder.
         is_waiting = self._pending is not None
@@ -194,8 +159,11 @@ class SenderCore:
             return None
         picture, self._pending = self._pending, None
         self.counters.targetBitrate = self.target_bps
-        self._adaptation.choose_codec(
-            picture, target_bps=self.counters.targetBitrate, now_us=now_us
+        self._adaptation.decide(
+            picture,
+            target_bps=self.counters.targetBitrate,
+            max_bps=self._rate.max_bps,
+            now_us=now_us,
         )
         plan = self._recovery.plan(
             codec=self.codec.codec,
@@ -231,20 +199,22 @@ class SenderCore:
         ssrc = self.settings.identity.ssrc
         if isinstance(message, SenderReport | ReceiverReport):
             self._handle_reports(message, now_us=now_us)
-        elif isinstance(message, FullIntraRequest):
-            if new := self._recovery.keys.fir(message, ssrc=ssrc):
-                self.counters.firCount += new
-                self._recovery.want_key(Reason.FIR, rtt_us=self.rtt_us, now_us=now_us)
         elif isinstance(message, ReceiverEstimatedMaximumBitrate):
             if ssrc in message.ssrcs:
                 self._rate.set_remb(message.bitrate_bps, now_us=now_us)
                 self.counters.targetBitrate = self.target_bps
-        elif getattr(message, "media_ssrc", None) == ssrc:
-            self._handle_feedback(message, now_us=now_us)
+        else:
+            self._answers.handle(
+                message,
+                codec=self.codec.codec,
+                target_bps=self.target_bps,
+                rtt_us=self.rtt_us,
+                now_us=now_us,
+            )
 
     def poll_packets(self, *, now_us: int) -> list[RtpPacket]:
         """The packets that leave the path now, those of other streams that share it among them."""
-        self._nacks.poll(target_bps=self.target_bps, rtt_us=self.rtt_us, now_us=now_us)
+        self._answers.poll(target_bps=self.target_bps, rtt_us=self.rtt_us, now_us=now_us)
         return self.path.poll_packets(now_us=now_us)
 
     def poll_rtcp(self, *, now_us: int) -> list[bytes]:
@@ -255,7 +225,11 @@ class SenderCore:
     def poll_timeout(self) -> int:
         """When something is due if nothing else happens."""
         due_us = self._reports.next_us
-        for time_us in (self.path.poll_timeout(), self._held_until_us, self._nacks.poll_timeout()):
+        for time_us in (
+            self.path.poll_timeout(),
+            self._held_until_us,
+            self._answers.poll_timeout(),
+        ):
             due_us = due_us if time_us is None else min(due_us, time_us)
         return due_us
 
@@ -292,7 +266,7 @@ class SenderCore:
             can_fec=self._stream.fec.is_possible,
             recovered=self._stream.recovered,
         )
-        self._nacks = NackAnswers(
+        self._answers = RepairAnswers(
             stream=self._stream, path=self.path, recovery=self._recovery, counters=self.counters
         )
 
@@ -322,23 +296,3 @@ class SenderCore:
                 self._recovery.handle_loss_report(report.fraction_lost, now_us=now_us)
                 if rtt_us is not None:
                     self.path.handle_rtt(rtt_us, now_us=now_us)
-
-    def _handle_feedback(self, message: RtcpMessage, *, now_us: int) -> None:
-        codec, rtt_us, recovery = self.codec.codec, self.rtt_us, self._recovery
-        if isinstance(message, Nack):
-            self.counters.nackCount += 1
-            if not self._nacks.handle(
-                message.lost, target_bps=self.target_bps, rtt_us=rtt_us, now_us=now_us
-            ):
-                # More than the path carries within the bound: a new beginning is there sooner.
-                recovery.want_restart(
-                    Reason.NACK_TOO_LARGE, codec=codec, rtt_us=rtt_us, now_us=now_us
-                )
-        elif isinstance(message, PictureLossIndication):
-            self.counters.pliCount += 1
-            recovery.handle_pli(codec=codec, rtt_us=rtt_us, now_us=now_us)
-        elif isinstance(message, ReferencePictureSelection):
-            self.counters.rpsiCount += 1
-            recovery.handle_rpsi(message.frame_id, codec=codec, rtt_us=rtt_us, now_us=now_us)
-        elif isinstance(message, LtrAcknowledgement):
-            recovery.handle_acknowledgements(message.frame_ids)

@@ -69,6 +69,11 @@ class OutboundCounters:
         self.totalEncodeCpuTimeUs += frame.encode_cpu_us
         self.frameWidth, self.frameHeight = frame.width, frame.height
 
+    def count_marks(self, frame: EncodedFrame, *, is_recovery: bool) -> None:
+        """Count what a frame is to long-term references."""
+        self.ltrFramesSent += frame.ltr_slot is not None
+        self.recoveryFramesSent += is_recovery
+
     def count_skipped(self, skipped: Skipped | None) -> None:
         """Count a picture that is not sent; None when the encoder failed on it."""
         self.framesDropped += 1

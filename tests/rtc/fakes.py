@@ -17,14 +17,23 @@ from codecpilot.ratecontrol.frame_controller import FrameController
 from codecpilot.rtc.datagram import RTP_OVERHEAD_BYTES
 from codecpilot.rtc.drain import drain_receiver, drain_sender
 from codecpilot.rtc.encoder_session import EncodeJob, EncoderSession
-from codecpilot.rtc.messages import DecodedFrame, NegotiatedCodec, ReceivedFrame
+from codecpilot.rtc.messages import (
+    DecodedFrame,
+    FlexfecStream,
+    NegotiatedCodec,
+    ReceivedFrame,
+    RedPayloadTypes,
+)
 from codecpilot.rtc.outgoing_stream import StreamIdentity
 from codecpilot.rtc.receive_path import ReceivePath
 from codecpilot.rtc.receiver import ReceiverCore, ReceiverSettings
+from codecpilot.rtc.resilience.settings import ResilienceSettings
 from codecpilot.rtc.rtp.extensions import (
     ABS_CAPTURE_TIME,
     ABS_SEND_TIME,
     DEPENDENCY_DESCRIPTOR,
+    LTR,
+    LTR_ACK,
     MID,
     TRANSPORT_CC,
     ExtensionMap,
@@ -38,6 +47,9 @@ AV1 = NegotiatedCodec(codec=Codec.AV1, payload_type=45, rtx_payload_type=46)
 H264 = NegotiatedCodec(codec=Codec.H264, payload_type=99, rtx_payload_type=100)
 IDS = {MID: 1, ABS_SEND_TIME: 3, DEPENDENCY_DESCRIPTOR: 4, ABS_CAPTURE_TIME: 5}
 PATH_IDS = IDS | {TRANSPORT_CC: 6}
+LTR_IDS = {LTR: 7, LTR_ACK: 8}
+FLEXFEC = FlexfecStream(payload_type=122, ssrc=4444)
+RED = RedPayloadTypes(red=120, ulpfec=121, rtx=119)
 IDENTITY = StreamIdentity(
     ssrc=1111,
     rtx_ssrc=2222,
@@ -114,8 +126,9 @@ class FakeDecoder:
         self.decoded: list[int] = []
 
     def decode(self, frame: ReceivedFrame) -> Picture:
-        start = frame.data.index(b"{")
-        meta = json.loads(frame.data[start : frame.data.index(b"}") + 1])
+        # Sizes in front of it may look like a brace.
+        start = frame.data.index(b'{"id"')
+        meta = json.loads(frame.data[start : frame.data.index(b"}", start) + 1])
         missing = set(meta["needs"]) - set(self.decoded)
         assert not missing, f"frame {meta['id']} was decoded without {missing}"
         assert not self.decoded or meta["id"] > self.decoded[-1]
@@ -163,10 +176,16 @@ class Pair:
         descriptor: bool = True,
         target_bps: int = 300_000,
         estimator: BandwidthEstimator | None = None,
+        resilience: ResilienceSettings | None = None,
+        marks: bool = False,
+        flexfec: FlexfecStream | None = None,
+        red: RedPayloadTypes | None = None,
     ) -> None:
-        """With an estimator the two agree on transport-wide feedback."""
+        """With an estimator the two agree on transport-wide feedback, with marks on LTRs."""
         rng = random.Random(seed)
         ids = IDS if estimator is None else PATH_IDS
+        ids = ids | LTR_IDS if marks else ids
+        resilience = resilience or ResilienceSettings()
         ids = {u: i for u, i in ids.items() if descriptor or u != DEPENDENCY_DESCRIPTOR}
         self.now_us = 1_000_000
         self.media = FakeLink(rng)
@@ -178,6 +197,9 @@ class Pair:
                 codecs=codecs,
                 extensions=ExtensionMap(ids),
                 target_bps=target_bps,
+                flexfec=flexfec,
+                red=red,
+                resilience=resilience,
             ),
             rng=rng,
             now_us=self.now_us,
@@ -185,7 +207,14 @@ class Pair:
             path=SendPath(estimator=estimator, wall_offset_us=WALL_OFFSET_US),
         )
         self.receiver = ReceiverCore(
-            settings=ReceiverSettings(ssrc=3333, codecs=codecs, extensions=ExtensionMap(ids)),
+            settings=ReceiverSettings(
+                ssrc=3333,
+                codecs=codecs,
+                extensions=ExtensionMap(ids),
+                flexfec=flexfec,
+                red=red,
+                resilience=resilience,
+            ),
             rng=rng,
             now_us=self.now_us,
             path=ReceivePath(ssrc=3333) if estimator is not None else None,

@@ -37,15 +37,7 @@ def test_what_crossed_a_key_frame_on_its_way_is_answered_by_it(rtt_us, after_us,
 
 def test_a_fir_counts_once_for_each_number_and_for_its_own_stream_alone():
     keys = KeyAnswers()
-    keys.sent(now_us=0)
-    now_us = 2 * MIN_KEY_INTERVAL_US
-    assert keys.fir(_fir((8, 1)), ssrc=SSRC, rtt_us=None, now_us=now_us) == 0
-    assert not keys.wanted
-    assert keys.fir(_fir((8, 1), (SSRC, 3)), ssrc=SSRC, rtt_us=None, now_us=now_us) == 1
-    assert keys.wanted
-    keys.sent(now_us=now_us)
-    again_us = 2 * now_us
-    assert keys.fir(_fir((SSRC, 3)), ssrc=SSRC, rtt_us=None, now_us=again_us) == 0
-    assert not keys.wanted
-    assert keys.fir(_fir((SSRC, 4)), ssrc=SSRC, rtt_us=None, now_us=again_us) == 1
-    assert keys.wanted
+    assert keys.fir(_fir((8, 1)), ssrc=SSRC) == 0
+    assert keys.fir(_fir((8, 1), (SSRC, 3)), ssrc=SSRC) == 1
+    assert keys.fir(_fir((SSRC, 3)), ssrc=SSRC) == 0
+    assert keys.fir(_fir((SSRC, 4)), ssrc=SSRC) == 1

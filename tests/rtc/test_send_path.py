@@ -89,6 +89,7 @@ class FakeStream:
         self.ssrc = ssrc
         self.has_padding = has_padding
         self.expired: list[int] = []
+        self.fates: list[Feedback] = []
         self.left: list[tuple[int, OutgoingPacket, int | None]] = []
         self._frame_id = 0
 
@@ -97,7 +98,7 @@ class FakeStream:
         *,
         now_us: int,
         kind: PacketKind = PacketKind.MEDIA,
-        payload_bytes: int = 950,
+        payload_bytes: int = 944,
         frame_id: int | None = None,
     ) -> OutgoingPacket:
         if frame_id is None:
@@ -113,9 +114,15 @@ class FakeStream:
             enqueued_us=now_us,
         )
 
-    def release(self, packet, *, abs_send_time, transport_sequence_number, now_us) -> RtpPacket:
-        self.left.append((now_us, packet, transport_sequence_number))
+    def release(self, packet, *, abs_send_time, transport_number, now_us) -> RtpPacket:
+        self.left.append((now_us, packet, transport_number))
         return packet.packet
+
+    def take_fec(self, *, now_us: int) -> list[OutgoingPacket]:
+        return []
+
+    def handle_feedback(self, feedback: Feedback) -> None:
+        self.fates.append(feedback)
 
     def expire(self, packets: Iterable[OutgoingPacket]) -> None:
         self.expired += [packet.frame_id for packet in packets]
@@ -123,7 +130,7 @@ class FakeStream:
     def padding(self, *, now_us: int) -> OutgoingPacket | None:
         if not self.has_padding:
             return None
-        return self.packet(now_us=now_us, kind=PacketKind.PADDING, payload_bytes=450)
+        return self.packet(now_us=now_us, kind=PacketKind.PADDING, payload_bytes=444)
 
 
 def run(path: SendPath, *, now_us: int, until_us: int) -> int:
@@ -218,11 +225,11 @@ def test_the_share_is_the_estimate_less_headers_and_repairs():
     estimator, stream = FakeEstimator(), FakeStream()
     path = path_of(estimator)
     path.set_demand(1, 2_000_000, now_us=0)
-    # 50 packets a second with 50 bytes around each payload: 20 kbit/s.
+    # 50 packets a second with 56 bytes around each payload: 22.4 kbit/s.
     for now_us in range(0, 5_000_000, 20_000):
         path.enqueue([stream.packet(now_us=now_us)], now_us=now_us)
         run(path, now_us=now_us, until_us=now_us + 19_999)
-    assert path.share_bps(1) == pytest.approx(980_000, rel=0.002)
+    assert path.share_bps(1) == pytest.approx(977_600, rel=0.002)
     # IP and UDP take 28 bytes of each packet.
     assert path.available_outgoing_bps == pytest.approx(988_800, rel=0.002)
     # Ten repairs of 1000 bytes: 80 kbit, counted before they left.
@@ -278,13 +285,13 @@ def test_streams_share_by_demand_and_one_that_sends_nothing_leaves_its_share():
         path.enqueue([big.packet(now_us=now_us)], now_us=now_us)
         run(path, now_us=now_us, until_us=now_us + 19_999)
     # Stream 2 was silent for three seconds; once it sends, the shares are as before.
-    assert path.share_bps(1) == pytest.approx(980_000, rel=0.002)
+    assert path.share_bps(1) == pytest.approx(977_600, rel=0.002)
     path.enqueue([small.packet(now_us=3_000_000)], now_us=3_000_000)
     assert path.share_bps(1) == pytest.approx(735_000, rel=0.01)
     assert path.share_bps(2) == pytest.approx(245_000, rel=0.01)
     path.remove_stream(1)
     assert path.share_bps(1) is None
-    assert path.share_bps(2) == pytest.approx(980_000, rel=0.01)
+    assert path.share_bps(2) == pytest.approx(977_600, rel=0.01)
 
 
 def test_the_estimator_learns_the_demand_of_all_streams_with_their_headers():
@@ -457,7 +464,7 @@ def test_sizes_are_those_of_the_datagrams_and_times_those_of_leaving():
     streams.now_us = FRAME_US
     packets = streams.frame(0)
     assert len(packets) >= 2
-    assert [p.size_bytes for p in estimator.sent] == [len(p.serialize()) + 38 for p in packets]
+    assert [p.size_bytes for p in estimator.sent] == [len(p.serialize()) + RTP_OVERHEAD_BYTES for p in packets]
     stamps = [VALUES.unpack(packet).abs_send_time for packet in packets]
     assert stamps == [abs_send_time(p.sent_us + WALL_OFFSET_US) for p in estimator.sent]
     assert len(set(stamps)) == len(stamps)
@@ -478,7 +485,7 @@ def test_a_retransmission_has_a_transport_number_of_its_own():
     assert again.ssrc == 20
     number = VALUES.unpack(again).transport_sequence_number
     assert number == VALUES.unpack(original).transport_sequence_number + len(estimator.sent) - 1
-    assert estimator.sent[-1].size_bytes == len(again.serialize()) + 38
+    assert estimator.sent[-1].size_bytes == len(again.serialize()) + RTP_OVERHEAD_BYTES
 
 
 def test_a_fallen_estimate_is_in_the_very_next_job():
