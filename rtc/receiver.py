@@ -7,11 +7,18 @@ poll_decode(), poll_rtcp() and poll_timeout().
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 from ..codecs.errors import RemoteError
 from ..codecs.types import Picture
 from .incoming_media import IncomingMedia
-from .messages import VIDEO_CLOCK_HZ, DecodedFrame, NegotiatedCodec, ReceivedFrame
+from .messages import (
+    VIDEO_CLOCK_HZ,
+    DecodedFrame,
+    FlexfecStream,
+    NegotiatedCodec,
+    ReceivedFrame,
+)
 from .playout.dependencies import DecodeOrder
 from .playout.freezes import FreezeDetector
 from .receive_path import ReceivePath
@@ -83,10 +90,11 @@ class ReceiverCore:
         """Tell the path's round-trip time, which a receiver alone cannot measure."""
         self._feedback.rtt_us = rtt_us
 
-    def set_source(self, ssrc: int) -> None:
-        """Follow signalling to a source; what another one sent so far is forgotten."""
+    def set_source(self, ssrc: int, *, flexfec: FlexfecStream | None = None) -> None:
+        """Follow signalling to a source and its FEC; what another one sent so far is forgotten."""
         self._is_told = True
         if ssrc != self._remote_ssrc:
+            self.settings = replace(self.settings, flexfec=flexfec)
             self._begin(ssrc)
 
     def handle_rtp(self, data: bytes, *, now_us: int) -> RtpPacket | None:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from .clock import now_us
 
 logger = logging.getLogger("codecpilot.rtc")
+
+EventSink = Callable[[str, object], None]
+"""Takes an event's name and value: what CallPeerConnection emits."""
 
 
 class Pump(ABC):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, cast
 
 from aiortc.rtcdtlstransport import RTCDtlsTransport
@@ -13,8 +13,10 @@ from aiortc.rtcrtpreceiver import RTCRtpReceiver, RTCRtpSynchronizationSource
 from aiortc.rtp import AnyRtcpPacket, RtcpSrPacket
 from aiortc.stats import RTCStatsReport
 
+from ..messages import NegotiatedCodec
 from ..playout.av_sync import AvSync
 from ..receiver import ReceiverCore, ReceiverSettings
+from ..resilience.settings import ResilienceSettings
 from ..rtp.extensions import TRANSPORT_CC
 from ..rtp.rtcp import Bye, RtcpMessage
 from .audio_times import AudioTimes
@@ -28,10 +30,12 @@ from .capabilities import (
 from .clock import now_us
 from .dtls_transport import CallDtlsTransport
 from .endpoint import CoreEndpoint
+from .fec_formats import negotiated_flexfec, negotiated_red
+from .pump import EventSink
 from .receiver_driver import ReceiverDriver
 from .remb import RembSource
 from .remote_track import CallRemoteStreamTrack
-from .sender import CallRtpSender, EventSink
+from .sender import CallRtpSender
 from .stats import inbound_stats, stats_report
 
 # W3C webrtc-pc 5.3: sources heard from in the last 10 s.
@@ -45,7 +49,7 @@ class CallRtpReceiver(RTCRtpReceiver, CoreEndpoint):
         super().__init__(kind, transport)
         self._kind = kind
         self._emit: EventSink = lambda name, value: None
-        self._rtt_us: Callable[[], int | None] = lambda: None
+        self._sender: CallRtpSender | None = None
         self._driver: ReceiverDriver | None = None
         # Whichever implementation starts the stream keeps it.
         self._is_stock = False
@@ -68,8 +72,7 @@ class CallRtpReceiver(RTCRtpReceiver, CoreEndpoint):
 
     def configure(self, sender: CallRtpSender, emit: EventSink) -> None:
         """Set what the connection decides: called once, before the receiver starts."""
-        self._emit = emit
-        self._rtt_us = lambda: sender.core.rtt_us if sender.core else None
+        self._emit, self._sender = emit, sender
 
     def play_with(self, pictures: Iterable[CallRtpReceiver]) -> None:
         """Name the video receivers whose pictures go with this receiver's sound; none to begin with."""
@@ -83,30 +86,26 @@ class CallRtpReceiver(RTCRtpReceiver, CoreEndpoint):
         ssrc = parameters.encodings[0].ssrc if parameters.encodings else None
         if self._driver is not None:
             if ssrc is not None and ssrc != self._driver.core.remote_ssrc:
-                self.transport._register_rtp_receiver(self, parameters)
-                self._driver.core.set_source(ssrc)
+                self._register(parameters)
+                flexfec = negotiated_flexfec(parameters.codecs, ssrc=self.flexfec_ssrc)
+                self._driver.core.set_source(ssrc, flexfec=flexfec)
         elif self._kind != "video" or not codecs or self._is_stock:
             self._is_stock = True
             if self._audio_times is None and parameters.codecs:
                 self._audio_times = AudioTimes(clock_rate=parameters.codecs[0].clockRate)
             await super().receive(parameters)
         else:
-            settings = ReceiverSettings(
-                ssrc=self._rtcp_ssrc,
-                codecs=codecs,
-                extensions=negotiated_extensions(parameters),
-                remote_ssrc=ssrc,
-            )
+            settings = self._core_settings(parameters, codecs=codecs, remote_ssrc=ssrc)
             self._driver = ReceiverDriver(
                 core=self._open_core(settings),
                 track=self._track,
                 send=lambda data: self.transport._send_rtp(data),
                 emit=self._emit,
-                rtt_us=self._rtt_us,
+                sender_core=lambda: self._sender.core if self._sender else None,
                 av_sync=self._av_sync,
                 remb=_remb_source(settings, parameters),
             )
-            self.transport._register_rtp_receiver(self, parameters)
+            self._register(parameters)
             self.runs_core = True
 
     async def stop(self) -> None:
@@ -170,6 +169,28 @@ class CallRtpReceiver(RTCRtpReceiver, CoreEndpoint):
         if self._audio_times is not None and isinstance(packet, RtcpSrPacket):
             self._audio_times.sender_report(packet)
         await super()._handle_rtcp_packet(packet)
+
+    def _register(self, parameters: RTCRtpReceiveParameters) -> None:
+        self.transport._register_rtp_receiver(self, parameters)
+        if self.flexfec_ssrc is not None:
+            cast(CallDtlsTransport, self.transport).route_source(self.flexfec_ssrc, self)
+
+    def _core_settings(
+        self,
+        parameters: RTCRtpReceiveParameters,
+        *,
+        codecs: tuple[NegotiatedCodec, ...],
+        remote_ssrc: int | None,
+    ) -> ReceiverSettings:
+        return ReceiverSettings(
+            ssrc=self._rtcp_ssrc,
+            codecs=codecs,
+            extensions=negotiated_extensions(parameters),
+            remote_ssrc=remote_ssrc,
+            flexfec=negotiated_flexfec(parameters.codecs, ssrc=self.flexfec_ssrc),
+            red=negotiated_red(parameters.codecs),
+            resilience=self._sender.resilience if self._sender else ResilienceSettings(),
+        )
 
     def _open_core(self, settings: ReceiverSettings) -> ReceiverCore:
         path = None

@@ -17,15 +17,16 @@ from ...codecs.factory import open_decoder
 from ...codecs.pictures import frame_from_picture
 from ...codecs.types import Codec, Picture, VideoDecoder
 from ..drain import drain_receiver
+from ..ltr_exchange import LtrExchange
 from ..messages import VIDEO_CLOCK_HZ, ReceivedFrame
 from ..playout.av_sync import AvSync
 from ..playout.picture_memory import most_held
 from ..playout.playout import DecodedPicture, Playout
 from ..receiver import ReceiverCore
+from ..sender import SenderCore
 from .clock import now_us
-from .pump import Pump
+from .pump import EventSink, Pump
 from .remb import RembSource
-from .sender import EventSink
 
 logger = logging.getLogger("codecpilot.rtc")
 
@@ -53,17 +54,21 @@ class ReceiverDriver(Pump):
         track: RemoteStreamTrack | None,
         send: Callable[[bytes], Awaitable[None]],
         emit: EventSink,
-        rtt_us: Callable[[], int | None],
+        sender_core: Callable[[], SenderCore | None],
         av_sync: AvSync,
         remb: RembSource | None = None,
     ) -> None:
-        """remb is for a sender that knows no better than what its receiver estimates."""
+        """sender_core is that of the same transceiver, None while it has none.
+
+        remb is for a sender that knows no better than what its receiver estimates.
+        """
         self.core = core
         self.heard_us: int | None = None
         self._track = track
         self._send = send
         self._emit = emit
-        self._rtt_us = rtt_us
+        self._sender_core = sender_core
+        self._ltr_exchange = LtrExchange()
         self._remb = remb
         self._remb_packet: bytes | None = None
         self._decoders: dict[Codec, VideoDecoder] = {}
@@ -92,8 +97,7 @@ class ReceiverDriver(Pump):
 
     async def drain(self) -> int | None:
         """Start a due frame's decoding and send what is ready."""
-        if (rtt_us := self._rtt_us()) is not None:
-            self.core.set_rtt(rtt_us)
+        self._hear_sender()
         output = drain_receiver(self.core, now_us=now_us())
         if output.frame is not None:
             frame = output.frame
@@ -129,6 +133,15 @@ class ReceiverDriver(Pump):
         if pts is None or self._first_timestamp is None:
             return None
         return self._wall_us(self._capture_times.get(pts), pts + self._first_timestamp)
+
+    def _hear_sender(self) -> None:
+        """Take what our own stream the other way knows, and tell it what it has to."""
+        sender = self._sender_core()
+        if sender is None:
+            return
+        if sender.rtt_us is not None:
+            self.core.set_rtt(sender.rtt_us)
+        self._ltr_exchange.exchange(sender=sender, receiver=self.core, now_us=now_us())
 
     def _wall_us(self, told_us: int | None, rtp_timestamp: int) -> int | None:
         return told_us if told_us is not None else self.core.capture_wall_us(rtp_timestamp)

@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
 import random
-from collections.abc import Callable, Set
 from dataclasses import replace
 from typing import Any, cast
 
 from aiortc.codecs import is_rtx
-from aiortc.mediastreams import MediaStreamError, MediaStreamTrack
 from aiortc.rtcdtlstransport import RTCDtlsTransport
-from aiortc.rtcrtpparameters import RTCRtpCapabilities, RTCRtpSendParameters
-from aiortc.rtcrtpsender import RTCRtpSender
+from aiortc.rtcrtpparameters import (
+    RTCRtpCapabilities,
+    RTCRtpCodecParameters,
+    RTCRtpSendParameters,
+)
+from aiortc.rtcrtpsender import RTCEncodedFrame, RTCRtpSender
 from aiortc.rtp import AnyRtcpPacket
 from aiortc.stats import RTCStatsReport
 from aiortc.utils import random32
 
-from ...codecs.errors import LocalError
-from ...codecs.factory import open_encoder, prepare_encoder
-from ...codecs.pictures import picture_from_frame
-from ...codecs.types import Codec, EncodedFrame
-from ...ratecontrol.frame_controller import FrameController
-from ..drain import drain_sender
-from ..encode_loop import Skipped
-from ..encoder_session import EncodeJob, EncoderSession
-from ..outgoing_stream import StreamIdentity
+from ...codecs.factory import prepare_encoder
+from ...codecs.types import Codec
+from ..packetizer import StreamIdentity
+from ..resilience.settings import ResilienceSettings
 from ..rtp.extensions import TRANSPORT_CC
 from ..rtp.rtcp import ReceiverEstimatedMaximumBitrate, RtcpMessage
-from ..send_path import SendPath
 from ..sender import SenderCore, SenderSettings
+from .audio_encoder import CallOpusEncoder
 from .capabilities import (
     REMB_FEEDBACK,
     has_agreed,
@@ -38,21 +33,14 @@ from .capabilities import (
     negotiated_extensions,
     video_capabilities,
 )
-from .capture_times import CaptureTimes
-from .clock import now_us, wall_offset_us
+from .clock import now_us
 from .dtls_transport import CallDtlsTransport
 from .endpoint import CoreEndpoint
-from .fec_formats import is_fec
-from .pump import Pump
+from .fec_formats import is_fec, negotiated_flexfec, negotiated_red
+from .pump import EventSink
+from .sender_driver import SenderDriver
 from .settings import CallSettings
 from .stats import outbound_stats, stats_report
-
-logger = logging.getLogger("codecpilot.rtc")
-
-# aiortc looks for a track that was replaced by none as often.
-NO_TRACK_POLL_S = 0.02
-
-EventSink = Callable[[str, object], None]
 
 
 class CallRtpSender(RTCRtpSender, CoreEndpoint):
@@ -62,10 +50,11 @@ class CallRtpSender(RTCRtpSender, CoreEndpoint):
         super().__init__(trackOrKind, transport)
         self._settings = CallSettings()
         self._emit: EventSink = lambda name, value: None
-        self._driver: _SenderDriver | None = None
+        self._driver: SenderDriver | None = None
         # Whichever implementation starts the stream keeps it.
         self._is_stock = False
         self._honours_remb = False
+        self._opus: CallOpusEncoder | None = None
         self.flexfec_ssrc = random32()
         """Where FlexFEC for the stream comes from, should it be agreed on."""
         self.announces_flexfec = False
@@ -75,6 +64,11 @@ class CallRtpSender(RTCRtpSender, CoreEndpoint):
     def getCapabilities(cls, kind: str) -> RTCRtpCapabilities:
         """What can be sent, the most optimistic view."""
         return video_capabilities() if kind == "video" else super().getCapabilities(kind)
+
+    @property
+    def resilience(self) -> ResilienceSettings:
+        """Which means against loss the connection uses, both ways."""
+        return self._settings.resilience
 
     @property
     def core(self) -> SenderCore | None:
@@ -104,12 +98,15 @@ class CallRtpSender(RTCRtpSender, CoreEndpoint):
                 extensions=negotiated_extensions(parameters),
                 target_bps=self._settings.target_bps,
                 preset=self._settings.preset,
+                flexfec=negotiated_flexfec(parameters.codecs, ssrc=self.flexfec_ssrc),
+                red=negotiated_red(parameters.codecs),
+                resilience=self._settings.resilience,
             )
             self._honours_remb = has_agreed(REMB_FEEDBACK, parameters.codecs)
             transport = cast(CallDtlsTransport, self.transport)
             path = transport.open_send_path(has_feedback=TRANSPORT_CC in settings.extensions)
             self.transport._register_rtp_sender(self, parameters)
-            self._driver = _SenderDriver(self, settings, path, self._settings, self._emit)
+            self._driver = SenderDriver(self, settings, path, self._settings, self._emit)
             self.runs_core = True
 
     async def stop(self) -> None:
@@ -149,6 +146,18 @@ class CallRtpSender(RTCRtpSender, CoreEndpoint):
         if not self.runs_core:
             await super()._handle_rtcp_packet(packet)
 
+    async def _next_encoded_frame(self, codec: RTCRtpCodecParameters) -> RTCEncodedFrame | None:
+        if codec.mimeType.lower() == "audio/opus":
+            if self._opus is None:
+                self._opus = CallOpusEncoder(
+                    audio_bps=self._settings.audio_bps, video_bps=self._settings.target_bps
+                )
+                # aiortc opens an encoder where it has none.
+                self._RTCRtpSender__encoder = self._opus
+            path = cast(CallDtlsTransport, self.transport).send_path
+            self._opus.follow(path, now_us=now_us())
+        return await super()._next_encoded_frame(codec)
+
     def _send_keyframe(self) -> None:
         if self._driver is None:
             super()._send_keyframe()
@@ -174,140 +183,6 @@ class CallRtpSender(RTCRtpSender, CoreEndpoint):
             mid=mid or None,
             first_sequence=rng.randrange(1 << 15),
             first_rtx_sequence=rng.randrange(1 << 15),
+            first_fec_sequence=rng.randrange(1 << 15),
             first_timestamp=rng.randrange(1 << 32),
         )
-
-
-class _SenderDriver(Pump):
-    """Reads the track, drains the core, and runs its jobs in a worker thread."""
-
-    def __init__(
-        self,
-        sender: CallRtpSender,
-        settings: SenderSettings,
-        path: SendPath,
-        call: CallSettings,
-        emit: EventSink,
-    ) -> None:
-        self._sender = sender
-        self._emit = emit
-        self.core = SenderCore(
-            settings=settings,
-            rng=random.Random(),
-            now_us=now_us(),
-            wall_offset_us=wall_offset_us(),
-            path=path,
-        )
-        self._session = EncoderSession(
-            open_encoder=lambda codec, width, height: open_encoder(
-                codec, width=width, height=height, threads=call.encoder_threads
-            ),
-            controller=FrameController(),
-        )
-        self._refused: str | None = None
-        super().__init__(name="video-encoder")
-        self._capture = asyncio.ensure_future(self._read_track())
-
-    @property
-    def implementation(self) -> str:
-        """W3C encoderImplementation."""
-        return self._session.implementation
-
-    def keep_to(self, codecs: Set[Codec]) -> None:
-        """Leave a codec that the peer takes no longer for one that it does, of those at hand."""
-        negotiated = [c.codec for c in self.core.settings.codecs]
-        known = [codec for codec in negotiated if codec in codecs]
-        if known and known != negotiated:
-            used = self.core.codec.codec
-            self.core.set_codec(used if used in known else known[0])
-
-    async def drain(self) -> int | None:
-        """Start a due job and send what is ready."""
-        output = drain_sender(self.core, now_us=now_us())
-        if output.job is not None:
-            future = self._loop.run_in_executor(self._worker, self._run_job, output.job)
-            future.add_done_callback(self._job_done)
-        for data in (*output.rtp, *output.rtcp):
-            await self._sender.transport._send_rtp(data)
-        return output.wake_us
-
-    def close_codec(self) -> None:
-        """Free the encoder."""
-        self._session.close()
-
-    async def stop(self) -> None:
-        """End the track, capture, encoding and sending; say goodbye."""
-        self._capture.cancel()
-        await asyncio.gather(self._capture, return_exceptions=True)
-        if self._sender.track is not None:
-            self._sender.track.stop()
-        await super().stop()
-        try:
-            await self._sender.transport._send_rtp(self.core.bye())
-        except ConnectionError:
-            logger.debug("the transport was closed before the stream said goodbye")
-
-    async def _read_track(self) -> None:
-        times = CaptureTimes()
-        track: MediaStreamTrack | None = None
-        while True:
-            current: MediaStreamTrack | None = self._sender.track
-            if current is None or current.readyState == "ended":
-                await asyncio.sleep(NO_TRACK_POLL_S)
-                continue
-            if track is not current:
-                track, times = current, times.follow()
-            frame = await _next_frame(track)
-            # It may have been replaced in the meantime.
-            if frame is not None and track is self._sender.track:
-                self._captured(frame, times)
-
-    def _captured(self, frame: Any, times: CaptureTimes) -> None:
-        # A sender that is paused still reads its track, so that frames don't gather there.
-        if not self._sender._enabled:
-            return
-        capture_us = times.map(frame.pts, frame.time_base, now_us=now_us())
-        try:
-            picture = picture_from_frame(frame, capture_us=capture_us)
-        except LocalError as error:
-            self._refuse(error)
-            return
-        self.core.handle_picture(picture)
-        self.wake()
-
-    def _run_job(self, job: EncodeJob) -> EncodedFrame | Skipped | None:
-        try:
-            return self._session.run(job)
-        except LocalError as error:
-            self._refuse(error)
-            return None
-
-    def _job_done(self, future: asyncio.Future[EncodedFrame | Skipped | None]) -> None:
-        if future.cancelled():
-            return
-        if future.exception() is not None:
-            logger.error("an encoder failed", exc_info=future.exception())
-        result = None if future.exception() is not None else future.result()
-        self.core.handle_encoded(result, now_us=now_us())
-        if isinstance(result, EncodedFrame):
-            self._emit("frameencoded", result)
-        self.wake()
-
-    def _refuse(self, error: LocalError) -> None:
-        """Log what a picture was refused for, once for each reason in a row."""
-        if str(error) != self._refused:
-            logger.warning("a picture was not sent: %s", error)
-            self._refused = str(error)
-
-
-async def _next_frame(track: MediaStreamTrack) -> Any:
-    """A track's next frame; None when it has ended, which one that fails does here."""
-    try:
-        return await track.recv()
-    except MediaStreamError:
-        logger.debug("a track has ended")
-    except Exception:
-        # An application's own track may raise anything; the call outlives it.
-        logger.exception("a track failed")
-    track.stop()
-    return None

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from aiortc.rtcdtlstransport import RTCDtlsTransport
 from aiortc.rtcrtpreceiver import RTCRtpReceiver
 from aiortc.rtcrtpsender import RTCRtpSender
 from aiortc.stats import (
-    RTCInboundRtpStreamStats,
-    RTCOutboundRtpStreamStats,
     RTCRemoteInboundRtpStreamStats,
     RTCStats,
     RTCStatsReport,
@@ -22,108 +19,14 @@ from ..messages import VIDEO_CLOCK_HZ, NegotiatedCodec
 from ..receiver import ReceiverCore
 from ..send_path import SendPath
 from ..sender import SenderCore
+from .stats_entries import (
+    CallInboundRtpStreamStats,
+    CallOutboundRtpStreamStats,
+    RTCCodecStats,
+    RTCIceCandidatePairStats,
+)
 
 _US_PER_S = 1_000_000
-
-
-@dataclass
-class RTCCodecStats(RTCStats):
-    """A codec in use (W3C webrtc-stats 8.2)."""
-
-    payloadType: int
-    mimeType: str
-    clockRate: int
-    transportId: str
-
-
-@dataclass
-class RTCIceCandidatePairStats(RTCStats):
-    """The pair that carries a transport (W3C webrtc-stats 8.15); what follows the estimate is ours.
-
-    availableOutgoingBitrate is None where no transport-wide feedback steers the rate. pacerDelay is
-    how long a frame that came now would wait, in seconds; transportFeedbackIgnored counts messages
-    that said nothing new, or nothing possible.
-    """
-
-    transportId: str
-    state: str
-    nominated: bool
-    packetsSent: int
-    packetsReceived: int
-    bytesSent: int
-    bytesReceived: int
-    availableOutgoingBitrate: int | None
-    pacerDelay: float
-    bytesInFlight: int
-    paddingBytesSent: int
-    transportFeedbackReceived: int
-    transportFeedbackIgnored: int
-
-
-@dataclass
-class CallOutboundRtpStreamStats(RTCOutboundRtpStreamStats):
-    """Outgoing video; codec and the last eight fields are ours. Times in seconds."""
-
-    mid: str
-    codecId: str
-    codec: str
-    encoderImplementation: str
-    targetBitrate: int
-    qualityLimitationReason: str
-    qualityLimitationDurations: dict[str, float]
-    qualityLimitationResolutionChanges: int
-    framesEncoded: int
-    framesSent: int
-    keyFramesEncoded: int
-    qpSum: int
-    totalEncodeTime: float
-    frameWidth: int
-    frameHeight: int
-    headerBytesSent: int
-    totalPacketSendDelay: float
-    retransmittedPacketsSent: int
-    retransmittedBytesSent: int
-    nackCount: int
-    pliCount: int
-    firCount: int
-    framesCaptured: int
-    framesLeftOut: int
-    framesDropped: int
-    framesExpired: int
-    codecSwitches: int
-    encodeTries: int
-    totalEncodeCpuTime: float
-    malformedRtcp: int
-
-
-@dataclass
-class CallInboundRtpStreamStats(RTCInboundRtpStreamStats):
-    """Incoming video; codec and the last four fields are ours. Times in seconds."""
-
-    codecId: str
-    codec: str
-    decoderImplementation: str
-    bytesReceived: int
-    headerBytesReceived: int
-    packetsDiscarded: int
-    retransmittedPacketsReceived: int
-    framesReceived: int
-    framesDecoded: int
-    keyFramesDecoded: int
-    framesDropped: int
-    freezeCount: int
-    totalFreezesDuration: float
-    totalDecodeTime: float
-    totalAssemblyTime: float
-    totalInterFrameDelay: float
-    frameWidth: int
-    frameHeight: int
-    nackCount: int
-    pliCount: int
-    packetsDuplicated: int
-    malformedPackets: int
-    malformedRtcp: int
-    undecodableFrames: int
 
 
 def stats_report(entries: Iterable[RTCStats], transport: RTCDtlsTransport) -> RTCStatsReport:
@@ -177,6 +80,11 @@ def outbound_stats(
         nackCount=c.nackCount,
         pliCount=c.pliCount,
         firCount=c.firCount,
+        fecPacketsSent=c.fecPacketsSent,
+        fecBytesSent=c.fecBytesSent,
+        rpsiCount=c.rpsiCount,
+        ltrFramesSent=c.ltrFramesSent,
+        recoveryFramesSent=c.recoveryFramesSent,
         framesCaptured=c.framesCaptured,
         framesLeftOut=c.framesLeftOut,
         framesDropped=c.framesDropped,
@@ -196,7 +104,7 @@ def inbound_stats(
     receiver: RTCRtpReceiver, core: ReceiverCore, implementation: str
 ) -> list[RTCStats]:
     """The entries of a receiver: inbound-rtp and its codec, once a packet has come."""
-    c = core.counters
+    c, flexfec = core.counters, core.settings.flexfec
     if core.remote_ssrc is None or not c.packetsReceived:
         return []
     transport_id = receiver.transport._stats_id
@@ -218,6 +126,10 @@ def inbound_stats(
         headerBytesReceived=c.headerBytesReceived,
         packetsDiscarded=c.packetsDiscarded,
         retransmittedPacketsReceived=c.retransmittedPacketsReceived,
+        fecPacketsReceived=c.fecPacketsReceived,
+        fecBytesReceived=c.fecBytesReceived,
+        fecPacketsDiscarded=c.fecPacketsDiscarded,
+        fecSsrc=flexfec.ssrc if flexfec is not None else None,
         framesReceived=c.framesReceived,
         framesDecoded=c.framesDecoded,
         keyFramesDecoded=c.keyFramesDecoded,
@@ -231,6 +143,11 @@ def inbound_stats(
         frameHeight=c.frameHeight,
         nackCount=c.nackCount,
         pliCount=c.pliCount,
+        fecPacketsRecovered=c.fecPacketsRecovered,
+        rpsiCount=c.rpsiCount,
+        ltrAckCount=c.ltrAckCount,
+        ltrFramesDecoded=c.ltrFramesDecoded,
+        recoveryFramesDecoded=c.recoveryFramesDecoded,
         packetsDuplicated=c.packetsDuplicated,
         malformedPackets=c.malformedRtp,
         malformedRtcp=c.malformedRtcp,

@@ -26,6 +26,8 @@ EXAMPLES = """examples:
       ten seconds without a page; the figures of both directions as JSON
   codecpilot call --rate 600 --delay 50 --loss 0.02
       an emulated link each way; the options mean what they mean in codecpilot simulate
+  codecpilot call --delay 50 --loss 0.05 --burst 4 --set fec=off --set ltr=off
+      without some of what is done against loss, for comparison
   codecpilot call --record kept/
       keeps what each side received, as it came
 
@@ -101,6 +103,13 @@ def _add_media_arguments(parser: argparse.ArgumentParser) -> None:
         help="highest video rate of each direction (default: by size, 400 at 640x360, 1131 at 1280x720)",
     )
     parser.add_argument(
+        "--audio",
+        type=opts.parse_audio_kbps,
+        default=opts.DEFAULT_AUDIO_BPS,
+        metavar="KBPS",
+        help="highest rate of sound, less where the path is narrow; 0: no sound (default: 32)",
+    )
+    parser.add_argument(
         "--codec", default="AV1", choices=["AV1", "H264"], help="preferred codec (default: AV1)"
     )
     parser.add_argument(
@@ -115,6 +124,14 @@ def _add_media_arguments(parser: argparse.ArgumentParser) -> None:
         choices=opts.CONGESTION_CONTROLS,
         help="how the rate follows the path (default: codecpilot; gcc: as browsers do, remb: the "
         "receiver's estimate alone, none: not at all)",
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        type=opts.parse_setting,
+        metavar="KEY=VALUE",
+        help=f"a means against loss ({', '.join(opts.SWITCHES)}): off, on or auto (default)",
     )
     parser.add_argument(
         "--seed",
@@ -150,6 +167,7 @@ def _options(args: argparse.Namespace) -> CallOptions:
         height=height,
         fps=args.fps,
         bitrate_bps=args.bitrate or default_bps,
+        audio_bps=args.audio,
         codec=Codec(args.codec),
         preset=args.preset,
         seed=args.seed,
@@ -158,6 +176,7 @@ def _options(args: argparse.Namespace) -> CallOptions:
         record_dir=args.record,
         record_name=time.strftime("%Y%m%d-%H%M%S"),
         link=link_values(args),
+        switches=dict(args.set),
     )
 
 

@@ -6,11 +6,12 @@ import argparse
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...rtc.resilience.settings import ResilienceSettings, Switch
 from ..number_text import fraction_from_text
 
 if TYPE_CHECKING:
@@ -26,9 +27,14 @@ BITRATE_POWER = 0.75
 SIDE_RANGE_PX = (64, 4096)
 FPS_RANGE = (1, 120)
 BITRATE_RANGE_KBPS = (20, 50_000)
+# What CallSettings takes beside 0, and its default.
+AUDIO_RANGE_KBPS = (6, 256)
+DEFAULT_AUDIO_BPS = 32_000
 SECONDS_RANGE = (1, 86_400)
 # CallSettings takes these; the first is its default.
 CONGESTION_CONTROLS = ("codecpilot", "gcc", "remb", "none")
+# What --set reaches.
+SWITCHES = tuple(field.name for field in fields(ResilienceSettings))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,11 +47,12 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallOptions:
-    """A whole call. seconds None means until it is ended; bitrate_bps is each direction's.
+    """A whole call. seconds None means until it is ended; bitrate_bps and audio_bps (0: no sound) are each
+    direction's.
 
     Recordings go to record_dir, their names begin with record_name. link are the values of an
     emulated link by the scenario's keys; none: the peers meet directly. cc names how both sides
-    follow the path.
+    follow the path, switches the means against loss that both leave out or always use.
     """
 
     source: Source
@@ -56,11 +63,18 @@ class CallOptions:
     codec: Codec
     preset: str
     seed: int
+    audio_bps: int = DEFAULT_AUDIO_BPS
     cc: str = CONGESTION_CONTROLS[0]
     seconds: int | None = None
     record_dir: Path | None = None
     record_name: str = ""
     link: Mapping[str, str] = field(default_factory=dict)
+    switches: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def resilience(self) -> ResilienceSettings:
+        """The switches, those that were not set among them."""
+        return ResilienceSettings(**{name: Switch(word) for name, word in self.switches.items()})
 
     def to_json(self) -> dict[str, Any]:
         """For the peers, and for the report."""
@@ -70,6 +84,7 @@ class CallOptions:
             "height": self.height,
             "fps": str(self.fps),
             "bitrate_bps": self.bitrate_bps,
+            "audio_bps": self.audio_bps,
             "codec": self.codec.value,
             "preset": self.preset,
             "seed": self.seed,
@@ -78,6 +93,7 @@ class CallOptions:
             "record_dir": None if self.record_dir is None else str(self.record_dir),
             "record_name": self.record_name,
             "link": dict(self.link),
+            "switches": dict(self.switches),
         }
 
     @staticmethod
@@ -145,9 +161,27 @@ def parse_kbps(text: str) -> int:
     return 1000 * _whole(text, BITRATE_RANGE_KBPS)
 
 
+def parse_audio_kbps(text: str) -> int:
+    """argparse type of --audio; returns bits a second, 0 for no sound."""
+    low, high = AUDIO_RANGE_KBPS
+    if not re.fullmatch(r"\d{1,9}", text) or not (int(text) == 0 or low <= int(text) <= high):
+        raise argparse.ArgumentTypeError(f"{text!r} is not 0 or a whole number from {low} to {high}")
+    return 1000 * int(text)
+
+
 def parse_seconds(text: str) -> int:
     """argparse type of --seconds."""
     return _whole(text, SECONDS_RANGE)
+
+
+def parse_setting(text: str) -> tuple[str, str]:
+    """argparse type of --set: a switch and its word."""
+    name, _, word = text.partition("=")
+    if name not in SWITCHES or word not in set(Switch):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not KEY=VALUE with a key of {', '.join(SWITCHES)} and {', '.join(Switch)}"
+        )
+    return name, word
 
 
 def parse_port(text: str) -> int:

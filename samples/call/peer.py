@@ -19,7 +19,7 @@ from ...rtc.connection import CallPeerConnection, CallSettings
 from ...rtc.messages import DecodedFrame, ReceivedFrame
 from .clocks import unix_us, wall_from_monotonic_us, wall_us
 from .figures import SentLog, ShownLog
-from .options import CallOptions
+from .options import DEFAULT_AUDIO_BPS, CallOptions
 from .path_figures import PathFigures
 from .pipes import Message, PeerPipes
 from .player import Player
@@ -122,7 +122,8 @@ class Peer:
             self._recording.close()
 
     def _add_tracks(self) -> None:
-        self._pc.addTrack(self._sources.sound)
+        if self._options.audio_bps:
+            self._pc.addTrack(self._sources.sound)
         self._pc.addTrack(self._sources.pictures)
 
     def _listen(self) -> None:
@@ -179,8 +180,9 @@ class Peer:
 
     async def _tell_showing(self) -> None:
         await self._player.has_pictures.wait()
-        with contextlib.suppress(TimeoutError):  # Then the call has no figures of sound yet.
-            await asyncio.wait_for(self._player.has_timed_sound.wait(), SOUND_WAIT_S)
+        if self._options.audio_bps:
+            with contextlib.suppress(TimeoutError):  # Then the call has no figures of sound yet.
+                await asyncio.wait_for(self._player.has_timed_sound.wait(), SOUND_WAIT_S)
         self._pipes.send("showing")
 
     async def _tell_figures(self) -> None:
@@ -227,6 +229,8 @@ def _connection(options: CallOptions) -> CallPeerConnection:
         preset=options.preset,
         codecs=(options.codec, other),
         congestion_control=options.cc,
+        audio_bps=options.audio_bps or DEFAULT_AUDIO_BPS,
+        resilience=options.resilience,
     )
     # Without servers: both peers are on this machine, and nothing outside it is asked.
     return CallPeerConnection(RTCConfiguration(iceServers=[]), settings=settings)

@@ -56,6 +56,7 @@ def simulate_call(options: CallOptions, report: Mapping[str, Any]) -> list[Figur
         "target_kbps": options.bitrate_bps // 1000,
         "audio_kbps": _audio_kbps(report["stats"]),
         **options.link,
+        **options.switches,
     }
     checked = scenario(values, read_text=read_text, default_bps=lambda size, fps: 0)
     run = simulate(checked, make_tools(checked, sources=Sources(checked.peers)))

@@ -99,7 +99,8 @@ async def test_transport_feedback_is_offered_on_our_own_video_codecs_alone() -> 
     async with in_call(call()) as (pc,):
         audio, video = await _offer(pc)
         having = {name for name, told in _feedback(video).items() if "transport-cc" in told}
-        assert having == {"AV1", "H264"}
+        # FlexFEC is a stream of its own.
+        assert having == {"AV1", "H264", "flexfec-03"}
         assert "VP8" in _feedback(video)
         assert TRANSPORT_CC in video
         assert TRANSPORT_CC not in audio

@@ -60,7 +60,7 @@ async def rig() -> AsyncIterator[Rig]:
         track=None,
         send=send,
         emit=lambda name, value: None,
-        rtt_us=lambda: None,
+        sender_core=lambda: None,
         av_sync=AvSync(),
     )
     yield Rig(driver=driver, sent=sent)

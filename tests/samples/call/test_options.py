@@ -10,6 +10,7 @@ import pytest
 
 from codecpilot.codecs.types import Codec
 from codecpilot.rtc.estimators import CongestionControl
+from codecpilot.rtc.resilience.settings import ResilienceSettings, Switch
 from codecpilot.samples.call.options import (
     CONGESTION_CONTROLS,
     CallOptions,
@@ -17,6 +18,7 @@ from codecpilot.samples.call.options import (
     default_bitrate_bps,
     parse_fps,
     parse_kbps,
+    parse_setting,
     parse_size,
     parse_source,
 )
@@ -76,6 +78,29 @@ def test_the_congestion_controls_are_those_that_a_connection_knows() -> None:
     assert tuple(CongestionControl) == CONGESTION_CONTROLS
 
 
+def test_a_setting_is_a_means_against_loss_and_how_it_is_used() -> None:
+    assert parse_setting("ltr_proactive=on") == ("ltr_proactive", "on")
+    options = CallOptions(
+        source=Source(kind="synthetic"),
+        width=640,
+        height=360,
+        fps=Fraction(30),
+        bitrate_bps=500_000,
+        codec=Codec.AV1,
+        preset="low",
+        seed=3,
+        switches={"fec": "off", "temporal_layers": "on"},
+    )
+    expected = ResilienceSettings(fec=Switch.OFF, temporal_layers=Switch.ON)
+    assert options.resilience == expected
+
+
+@pytest.mark.parametrize("text", ["", "fec", "fec=", "fec=maybe", "fec=OFF", "cc=gcc", "=on"])
+def test_other_settings_are_refused_with_the_legal_ones(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match=r"temporal_layers, fec, .* off, on, auto"):
+        parse_setting(text)
+
+
 def test_options_survive_the_way_to_a_peer() -> None:
     options = CallOptions(
         source=Source(kind="file", place="a.mp4"),
@@ -91,5 +116,6 @@ def test_options_survive_the_way_to_a_peer() -> None:
         record_dir=Path("kept"),
         record_name="now",
         link={"rate": "0:600,5:200", "loss": "0.1"},
+        switches={"fec": "off"},
     )
     assert CallOptions.from_json(options.to_json()) == options
