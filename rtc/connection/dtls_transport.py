@@ -78,6 +78,11 @@ class CallDtlsTransport(RTCDtlsTransport):
         """Set what the connection decides: called once, before anything is sent."""
         self._settings = settings
 
+    @property
+    def send_path(self) -> SendPath | None:
+        """The path of all that is sent, once a stream has opened it."""
+        return self._send_path
+
     def open_send_path(self, *, has_feedback: bool) -> SendPath:
         """The path of all that is sent. The first stream that opens it decides whether feedback steers it."""
         if self._send_path is None:

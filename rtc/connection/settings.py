@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 
 from ...codecs.av1_presets import PRESETS
 from ...codecs.errors import LocalError
+from ...codecs.opus_encoder import BITRATE_RANGE_BPS as AUDIO_RANGE_BPS
 from ...codecs.types import Codec
+from ..audio_rate import DEFAULT_AUDIO_BPS
 from ..estimators import CongestionControl
 from ..resilience.settings import ResilienceSettings
 from ..sender import MIN_TARGET_BPS
@@ -19,14 +21,16 @@ DEFAULT_TARGET_BPS = 400_000
 class CallSettings:
     """Settings of a CallPeerConnection.
 
-    target_bps is the highest video rate of each sender; codecs are offered in this order; preset is
-    a row of the AV1 preset table. For experiments congestion_control names another way of following
-    the path, start_bps is what the path is taken for before anything is known of it (None:
-    what suits the way it is followed), dependency_descriptor may be refused, and resilience switches
-    means against loss. Raises LocalError for a value outside its range.
+    target_bps is the highest video rate of each sender, audio_bps that of Opus, which gives way where
+    the path is narrow; codecs are offered in this order; preset is a row of the AV1 preset table. For
+    experiments congestion_control names another way of following the path, start_bps is what the path
+    is taken for before anything is known of it (None: what suits the way it is followed),
+    dependency_descriptor may be refused, and resilience switches means against loss. Raises LocalError
+    for a value outside its range.
     """
 
     target_bps: int = DEFAULT_TARGET_BPS
+    audio_bps: int = DEFAULT_AUDIO_BPS
     codecs: tuple[str, ...] = (Codec.AV1, Codec.H264)
     preset: str = "default"
     dependency_descriptor: bool = True
@@ -38,6 +42,9 @@ class CallSettings:
     def __post_init__(self) -> None:
         if self.target_bps < MIN_TARGET_BPS:
             raise LocalError(f"target_bps {self.target_bps} is below {MIN_TARGET_BPS}")
+        low, high = AUDIO_RANGE_BPS
+        if not low <= self.audio_bps <= high:
+            raise LocalError(f"audio_bps {self.audio_bps} is outside {low}..{high}")
         unknown = [c for c in self.codecs if c not in set(Codec)]
         if unknown or not self.codecs or len(set(self.codecs)) < len(self.codecs):
             raise LocalError(f"codecs {self.codecs} must be different ones of {', '.join(Codec)}")
