@@ -9,7 +9,8 @@ increase, multiplicative decrease, RFC 5681), until the queue has gone.
 from __future__ import annotations
 
 # ours: a queue below this is one that calls among themselves settle on (three of them: p95 65 ms). A
-# flow's falls below it too, each time that its window is halved, but not for so long.
+# flow's falls below it too, each time that its window is halved, but not for so long; that time does
+# not count as drained.
 QUEUE_US = 80_000
 SHORT_FOR_US = 500_000
 # ours: what must have drained beyond the longest queue seen, and over how many packets, to be sure.
@@ -58,14 +59,13 @@ class Competition:
         """Take the queue that feedback showed and what was sent since the feedback before."""
         if queue_us >= QUEUE_US:
             self._long_us = now_us
-        if now_us - self._long_us > SHORT_FOR_US:
-            self._drained_us = self._longest_us = 0.0
-            self._packets = 0
-        else:
             drained_us = elapsed_us - sent_bits * 1e6 / capacity_bps
             self._drained_us = max(0.0, self._drained_us + drained_us)
             self._longest_us = max(self._longest_us, queue_us)
             self._packets += packets
+        elif now_us - self._long_us > SHORT_FOR_US:
+            self._drained_us = self._longest_us = 0.0
+            self._packets = 0
         is_theirs = self._drained_us > self._longest_us + MARGIN_US and self._packets > MIN_PACKETS
         if self.rate_bps is None and is_theirs:
             self.rate_bps = max(float(target_bps), FIRST_RATIO * capacity_bps)
