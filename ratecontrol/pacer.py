@@ -112,13 +112,20 @@ class Pacer(Generic[P]):
         self._drain(now_us)
         self._rate_bps = rate_bps
 
-    def enqueue(self, packets: Iterable[P]) -> None:
-        """Take packets, all those of a frame together."""
+    def enqueue(self, packets: Iterable[P]) -> list[P]:
+        """Take packets, all those of a frame together.
+
+        Gives back the retransmissions that waited of frames before one that needs none of them.
+        """
+        superseded: list[P] = []
         for packet in packets:
             # The time up to now was idle, if nothing waited.
             self._drain(packet.enqueued_us)
+            if packet.key and packet.kind is PacketKind.MEDIA:
+                superseded += self._supersede(packet)
             self._queues[packet.kind].append(packet)
             self._queued_bytes[packet.kind] += packet.size_bytes
+        return superseded
 
     def expire(self, *, now_us: int) -> list[P]:
         """Take out what would leave later than MAX_WAIT_US after it came.
@@ -202,6 +209,12 @@ class Pacer(Generic[P]):
 
     def _waiting(self, kind: PacketKind) -> int:
         return self._queued_bytes[kind] * _MICROBITS_PER_BYTE
+
+    def _supersede(self, restart: P) -> list[P]:
+        return self._take(
+            PacketKind.RETRANSMISSION,
+            lambda p: p.stream == restart.stream and p.frame_id < restart.frame_id,
+        )
 
     def _late_repairs(self, now_us: int) -> Callable[[P], bool]:
         """Whether a retransmission is late, asked of each in turn."""

@@ -13,7 +13,7 @@ from .flights import PacketFate
 from .key_answers import KeyAnswers
 from .repair_history import Repairable
 from .resilience.decisions import Action, Decision, Reason
-from .resilience.delivered_frames import DeliveredFrames
+from .resilience.delivered_frames import DeliveredFrames, LostPacket
 from .resilience.fec_protection import FecProtection
 from .resilience.loss_monitor import Loss, LossMonitor
 from .resilience.ltr_sender import LtrSender
@@ -25,6 +25,8 @@ from .resilience.settings import ResilienceSettings, Switch
 MAX_DECISIONS = 256
 # ours: a frame interval, its encoding and its pacing; a request that crossed an answer is answered by it.
 ANSWER_US = 50_000
+# ours: three frame intervals; a source that gives no picture for so long cannot restart the stream.
+RESTART_WAIT_US = 100_000
 # ours: a browser that asks again within this after a recovery frame did not get on by it.
 PLI_AGAIN_US = 500_000
 
@@ -84,7 +86,6 @@ class LossRecovery:
         self, *, codec: Codec, is_broken: bool, rtt_us: int | None, now_us: int
     ) -> PicturePlan:
         """What the next frame is; is_broken tells that one was never sent."""
-        has_references = self._has_references(codec)
         loss = self.loss(now_us=now_us)
         self._decisions += self.policy.observe(
             loss,
@@ -94,24 +95,19 @@ class LossRecovery:
             now_us=now_us,
         )
         self.protection.set_plan(self.policy.fec)
-        acknowledged = self.ltrs.acknowledged if has_references else None
         recovery = Reason.EXPIRED if is_broken else self._recovery
-        return self.policy.picture(
-            Situation(
-                now_us=now_us,
-                rtt_us=rtt_us,
-                loss=loss,
-                key=self._key_reason if self.keys.wanted else None,
-                recovery=recovery,
-                damage=self._uncovered(),
-                ltr_age_us=None if acknowledged is None else now_us - acknowledged.sent_us,
-                pinned_us=self.ltrs.last_sent_us,
-                finer_us=self._finer_us,
-                recovered_us=self._recovered_us,
-                has_references=has_references,
-                may_be_upper=self._was_base,
-            )
-        )
+        return self.policy.picture(self._situation(recovery, codec, rtt_us, now_us))
+
+    def restarts_soon(self, *, codec: Codec, rtt_us: int | None, now_us: int) -> bool:
+        """Whether the next frame needs nothing of what was lost; False when none came in time.
+
+        Then nothing of it need be sent again, which would only delay that frame.
+        """
+        lost = self._uncovered()
+        if lost and now_us - lost[0].lost_us > RESTART_WAIT_US:
+            return False
+        plan = self.policy.picture(self._situation(self._recovery, codec, rtt_us, now_us))
+        return plan.key or plan.from_ltr
 
     def coded(self, frame: EncodedFrame, plan: PicturePlan, *, packets: int, now_us: int) -> None:
         """The frame that came of a plan, in so many packets; none when it is not sent."""
@@ -218,6 +214,26 @@ class LossRecovery:
         if not self.keys.wanted:
             self.keys.wanted, self._key_reason = True, Reason.APPLICATION
 
+    def _situation(
+        self, recovery: Reason | None, codec: Codec, rtt_us: int | None, now_us: int
+    ) -> Situation:
+        has_references = self._has_references(codec)
+        acknowledged = self.ltrs.acknowledged if has_references else None
+        return Situation(
+            now_us=now_us,
+            rtt_us=rtt_us,
+            loss=self.loss(now_us=now_us),
+            key=self._key_reason if self.keys.wanted else None,
+            recovery=recovery,
+            damage=len(self._uncovered()),
+            ltr_age_us=None if acknowledged is None else now_us - acknowledged.sent_us,
+            pinned_us=self.ltrs.last_sent_us,
+            finer_us=self._finer_us,
+            recovered_us=self._recovered_us,
+            has_references=has_references,
+            may_be_upper=self._was_base,
+        )
+
     def _key_sent(self, plan: PicturePlan, *, now_us: int) -> None:
         reason = plan.reason if plan.reason is not None else Reason.CODEC
         self.keys.sent(now_us=now_us)
@@ -235,10 +251,10 @@ class LossRecovery:
         answered_us = (DEFAULT_RTT_US if rtt_us is None else rtt_us) + ANSWER_US
         return now_us - self._recovered_us < answered_us
 
-    def _uncovered(self) -> int:
-        """How many lost packets nothing but a retransmission can give back."""
+    def _uncovered(self) -> list[LostPacket]:
+        """Lost packets that nothing but a retransmission can give back, the oldest first."""
         covers = self.protection.covers
-        return sum(not covers(lost.sequence_number) for lost in self._delivered.damage)
+        return [lost for lost in self._delivered.damage if not covers(lost.sequence_number)]
 
     def _media_arrived(self, fate: PacketFate) -> None:
         self._regain(self.protection.media_reported(fate.sequence_number, arrived=True))

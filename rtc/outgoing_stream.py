@@ -108,6 +108,7 @@ class OutgoingStream:
             return []
         if restarts:
             self._is_broken, self._restart_id = False, frame.frame_id
+            self._history.restart(frame.frame_id)
         packets = self.packetizer.packets(frame, codec=codec, is_recovery=is_recovery)
         return [
             OutgoingPacket(

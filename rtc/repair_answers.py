@@ -69,6 +69,9 @@ class RepairAnswers:
             return
         elif isinstance(message, Nack):
             self._counters.nackCount += 1
+            self._note_lost(message.lost, now_us=now_us)
+            if recovery.restarts_soon(codec=codec, rtt_us=rtt_us, now_us=now_us):
+                return
             if not self._repair(message.lost, target_bps=target_bps, rtt_us=rtt_us, now_us=now_us):
                 # More than the path carries within the bound: a new beginning is there sooner.
                 reason = Reason.NACK_TOO_LARGE
@@ -94,20 +97,24 @@ class RepairAnswers:
         """When a held answer is due."""
         return min(self._held.values(), default=None)
 
+    def _note_lost(self, lost: Iterable[int], *, now_us: int) -> None:
+        for number in dict.fromkeys(lost):
+            sent = self._stream.repairable(number)
+            if sent is not None:
+                self._recovery.handle_nack(sent, now_us=now_us)
+
     def _repair(
         self, lost: Iterable[int], *, target_bps: int, rtt_us: int | None, now_us: int
     ) -> bool:
         """Send again what was lost; False where that takes more than the path carries in time."""
         if self._recovery.policy.settings.nack is Switch.OFF:
             return True
-        numbers = []
-        for number in dict.fromkeys(lost):
-            sent = self._stream.repairable(number)
-            if sent is None:
-                continue
-            self._recovery.handle_nack(sent, now_us=now_us)
-            if not self._holds(number, rtt_us=rtt_us, now_us=now_us):
-                numbers.append(number)
+        numbers = [
+            number
+            for number in dict.fromkeys(lost)
+            if self._stream.repairable(number) is not None
+            and not self._holds(number, rtt_us=rtt_us, now_us=now_us)
+        ]
         return self._answer(numbers, target_bps=target_bps, rtt_us=rtt_us, now_us=now_us)
 
     def _holds(self, number: int, *, rtt_us: int | None, now_us: int) -> bool:

@@ -35,10 +35,12 @@ class RepairHistory:
     def add(self, sequence_number: int, outgoing: OutgoingPacket) -> None:
         """Remember a packet that leaves."""
         self._packets[sequence_number] = Repairable(sequence_number, outgoing)
-        if outgoing.key:
-            self._restart_id = outgoing.frame_id
         while len(self._packets) > HISTORY_PACKETS:
             self._packets.popitem(last=False)
+
+    def restart(self, frame_id: int) -> None:
+        """This frame, which is on its way, needs nothing of those before it."""
+        self._restart_id = frame_id
 
     def get(self, sequence_number: int) -> Repairable | None:
         """The packet that left with this number, if it is remembered."""

@@ -181,7 +181,7 @@ def test_a_key_frame_behind_a_late_frame_stays():
 def test_old_repairs_are_given_up():
     # A packet takes 80 ms.
     pacer: Pacer[Packet] = Pacer(RATE // 10)
-    pacer.enqueue([Packet(f"r{i}", RETRANSMISSION) for i in range(4)])
+    pacer.enqueue([Packet(f"r{i}", RETRANSMISSION, stream=2) for i in range(4)])
     pacer.enqueue([Packet("f", FEC), *frame(1)])
     pacer.enqueue(frame(2, now_us=120_000, key=True))
     pacer.enqueue([Packet("g", FEC, frame_id=2, enqueued_us=120_000)])
@@ -189,6 +189,18 @@ def test_old_repairs_are_given_up():
     assert expired(pacer, now_us=120_000) == ["r2", "r3", "1.0"]
     assert expired(pacer, now_us=201_000) == ["r0", "r1", "f"]
     assert [p.name for _, p in leaving(pacer, now_us=201_000)] == ["2.0", "g"]
+
+
+def test_repairs_do_not_delay_the_frame_that_makes_them_useless():
+    pacer: Pacer[Packet] = Pacer(RATE)
+    repairs = [Packet(f"r{i}", RETRANSMISSION, frame_id=i) for i in range(1, 6)]
+    other = Packet("other", RETRANSMISSION, frame_id=1, stream=2)
+    assert pacer.enqueue([*repairs, other, *frame(4)]) == []
+    assert pacer.queued_bytes == 7 * SIZE
+    superseded = pacer.enqueue(frame(5, packets=2, key=True))
+    assert [p.name for p in superseded] == ["r1", "r2", "r3", "r4"]
+    names = [p.name for _, p in leaving(pacer)]
+    assert names == ["r5", "other", "4.0", "5.0", "5.1"]
 
 
 def test_room_is_what_delays_no_frame_beyond_the_bound():
@@ -239,7 +251,7 @@ def test_nothing_is_lost_twice_held_too_long_or_sent_above_the_rate(steps):
     for frame_id, (gap_us, rate_bps, kind, count, size, key) in enumerate(steps):
         pacer.set_rate(rate_bps, now_us=now_us)
         packets = frame(frame_id, packets=count, now_us=now_us, kind=kind, size_bytes=size, key=key)
-        pacer.enqueue(packets)
+        taken += len(pacer.enqueue(packets))
         given_packets += count
         taken += len(pacer.expire(now_us=now_us))
         assert pacer.expire(now_us=now_us) == []
