@@ -193,22 +193,32 @@ def test_media_that_left_the_store_is_not_recovered_from():
     assert (counters.fecPacketsRecovered, counters.fecPacketsDiscarded) == (0, 1)
 
 
+def timed(*, delay_us: int, every: int = 1, groups: int = 6) -> FecRecovery:
+    """A store of groups of four packets, of which one in `every` had FEC that long after its first packet."""
+    recovery, _ = store()
+    for group in range(groups):
+        media = packets(4, first=4 * group)
+        for number, data in media.items():
+            recovery.media(number, data, now_us=100_000 * group)
+        if group % every == 0:
+            recovery.parity(over(media, 0, 1, 2, 3), now_us=100_000 * group + delay_us)
+    return recovery
+
+
 def test_how_long_fec_takes_is_learnt_from_the_fec_that_came():
-    media = packets(20)
-    numbers = list(media)
-    recovery, _ = store()
-    assert recovery.wait_us(0) == 0
-    for index, number in enumerate(numbers[:5]):
-        recovery.media(number, media[number], now_us=10_000 * index)
-    recovery.parity(over(media, 0, 1, 2, 3, 4), now_us=50_000)
-    assert recovery.wait_us(60_000) == 50_000
-    assert recovery.wait_us(50_000 + TIMED_US) == 50_000
-    assert recovery.wait_us(50_001 + TIMED_US) == 0
+    assert store()[0].wait_us(0) == 0
+    recovery = timed(delay_us=20_000)
+    last_us = 500_000 + 20_000
+    assert recovery.wait_us(last_us) == 20_000
+    assert recovery.wait_us(last_us + TIMED_US) == 20_000
+    assert recovery.wait_us(last_us + TIMED_US + 1) == 0
 
 
-def test_late_fec_makes_nobody_wait_for_long():
-    media = packets(2)
-    recovery, _ = store()
-    recovery.media(next(iter(media)), next(iter(media.values())), now_us=0)
-    recovery.parity(over(media, 0, 1), now_us=5_000_000)
-    assert recovery.wait_us(5_000_000) == MAX_WAIT_US
+@pytest.mark.parametrize(("delay_us", "waits"), [(MAX_WAIT_US, True), (MAX_WAIT_US + 1, False)])
+def test_fec_that_takes_long_is_not_waited_for(delay_us, waits):
+    assert timed(delay_us=delay_us).wait_us(600_000) == (delay_us if waits else 0)
+
+
+@pytest.mark.parametrize(("every", "waits"), [(1, True), (2, True), (6, False)])
+def test_fec_that_covers_little_is_not_waited_for(every, waits):
+    assert timed(delay_us=10_000, every=every, groups=13).wait_us(1_300_000) == 10_000 * waits
