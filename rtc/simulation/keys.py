@@ -163,7 +163,7 @@ PEER_KEYS: Mapping[str, Key] = MappingProxyType(
         "wall_error_ms": Key(
             0, number(-86_400_000, 86_400_000), "by which its wall clock is ahead"
         ),
-        "audio_kbps": Key(0, whole(0, 512), "sound beside the pictures; 0: none"),
+        "audio_kbps": Key(0, whole(0, 256), "sound at most, less on a narrow path; 0: none"),
     }
 )
 

@@ -170,7 +170,9 @@ def party(scenario: Scenario, role: str, *, call: int, tools: Tools, loop: Event
     name = role if call == 1 else f"{role}{call}"
     mine, rng = scenario.peers[role], tools.generator(f"peer {name}")
     ssrc, rtx_ssrc, receiver_ssrc, audio_ssrc = rng.sample(range(1, 1 << 32), 4)
-    audio = AudioSource(bitrate_bps=mine.audio_bps, ssrc=audio_ssrc) if mine.audio_bps else None
+    audio = None
+    if mine.audio_bps:
+        audio = AudioSource(bitrate_bps=mine.audio_bps, video_bps=mine.target_bps, ssrc=audio_ssrc)
     return Party(
         name=name,
         scenario=mine,

@@ -116,7 +116,11 @@ class Peer:
         audio = self._parts.audio
         assert audio is not None
         wall_us = self._local_us() + self._parts.clock.wall_offset_us
-        self._send(audio.packet(index, now_us=self._loop.now_us, wall_us=wall_us))
+        available_bps = self._parts.sender.estimate_bps
+        packet = audio.packet(
+            index, now_us=self._loop.now_us, wall_us=wall_us, available_bps=available_bps
+        )
+        self._send(packet)
         at_us = self._parts.clock.virtual_us(self._local_us() + audio.interval_us)
         self._loop.at(at_us, lambda: self._send_audio(index + 1))
 

@@ -24,7 +24,6 @@ Figures = dict[str, Any]
 
 # Ours: a call that was ended sooner has nothing to compare.
 MIN_SECONDS = 1.0
-PACKET_S = 0.02
 
 
 def check_simulated(options: CallOptions) -> None:
@@ -40,7 +39,7 @@ def check_simulated(options: CallOptions) -> None:
 def simulate_call(options: CallOptions, report: Mapping[str, Any]) -> list[Figures]:
     """What "directions" of the report would have been in virtual time, in the report's words.
 
-    Empty where the call was too short. Sound has the rate that the live call's had.
+    Empty where the call was too short.
     """
     if report["seconds"] < MIN_SECONDS:
         return []
@@ -54,7 +53,7 @@ def simulate_call(options: CallOptions, report: Mapping[str, Any]) -> list[Figur
         "preset": options.preset,
         "cc": options.cc,
         "target_kbps": options.bitrate_bps // 1000,
-        "audio_kbps": _audio_kbps(report["stats"]),
+        "audio_kbps": options.audio_bps // 1000,
         **options.link,
         **options.switches,
     }
@@ -75,16 +74,6 @@ def print_comparison(
         for name, cell in ROWS.items():
             table.add_row(name, *(cell(figures) for figures in pair))
         console.print(table)
-
-
-def _audio_kbps(stats: Mapping[str, list[Figures]]) -> int:
-    """Of side A's sound, without headers: aiortc's Opus has a variable rate."""
-    for entry in stats["A"]:
-        is_sound = entry["type"] == "outbound-rtp" and entry["kind"] == "audio"
-        if is_sound and entry["packetsSent"]:
-            sent_bits, sent_s = 8 * int(entry["bytesSent"]), PACKET_S * int(entry["packetsSent"])
-            return round(sent_bits / sent_s / 1000)
-    return 0
 
 
 def _figures(run: Run, direction: Direction) -> Figures:

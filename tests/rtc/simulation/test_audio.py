@@ -17,7 +17,9 @@ from tests.rtc.fakes import AV1
 
 
 def test_packets_have_opuss_size_and_tell_their_latency():
-    data = AudioSource(bitrate_bps=32_000, ssrc=7).packet(3, now_us=60_000, wall_us=5)
+    data = AudioSource(bitrate_bps=32_000, video_bps=400_000, ssrc=7).packet(
+        3, now_us=60_000, wall_us=5
+    )
     packet = parse_rtp(data)
     assert len(packet.payload) == 80
     assert (packet.sequence_number, packet.timestamp, packet.ssrc) == (3, 2880, 7)
@@ -29,7 +31,7 @@ def test_packets_have_opuss_size_and_tell_their_latency():
 
 
 def test_sound_is_heard_when_four_more_packets_are_there():
-    source, far = AudioSource(bitrate_bps=32_000, ssrc=7), AudioSink(AvSync())
+    source, far = AudioSource(bitrate_bps=32_000, video_bps=400_000, ssrc=7), AudioSink(AvSync())
     for index in range(70_000, 70_020):  # beyond what 16 bits count
         sent_us = index * 20_000
         data = source.packet(index, now_us=sent_us, wall_us=sent_us)
@@ -55,8 +57,18 @@ def test_the_buffer_is_aiortcs_packet_by_packet(fates: list[tuple[int, bool]], f
 
 
 def test_the_wire_tells_sound_from_pictures_and_counts_what_is_around_them():
-    data = AudioSource(bitrate_bps=32_000, ssrc=7).packet(0, now_us=0, wall_us=0)
+    data = AudioSource(bitrate_bps=32_000, video_bps=400_000, ssrc=7).packet(0, now_us=0, wall_us=0)
     what = Wire([AV1]).describe(data)
     assert (what.kind, what.payload_bytes) == (PacketKind.AUDIO, 80)
-    # 12 of RTP, 80 of payload, 20 of IP, 8 of UDP, 16 of SRTP.
-    assert wire_bytes(data) == 136
+    # 12 of RTP, 8 of extensions, 80 of payload, 20 of IP, 8 of UDP, 16 of SRTP: as aiortc sends it.
+    assert wire_bytes(data) == 144
+
+
+def test_sound_gives_way_to_pictures_on_a_narrow_path():
+    source = AudioSource(bitrate_bps=32_000, video_bps=400_000, ssrc=7)
+    sizes = {}
+    for index in range(200):
+        data = source.packet(index, now_us=index * 20_000, wall_us=0, available_bps=60_000)
+        sizes[index] = len(parse_rtp(data).payload)
+    assert sorted(set(sizes.values())) == [40, 60, 80]
+    assert (sizes[49], sizes[50], sizes[100]) == (80, 60, 40)

@@ -8,14 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from codecpilot.codecs.opus_encoder import BITRATE_RANGE_BPS
 from codecpilot.codecs.types import Codec
+from codecpilot.rtc.connection import CallSettings
 from codecpilot.rtc.estimators import CongestionControl
 from codecpilot.rtc.resilience.settings import ResilienceSettings, Switch
 from codecpilot.samples.call.options import (
+    AUDIO_RANGE_KBPS,
     CONGESTION_CONTROLS,
+    DEFAULT_AUDIO_BPS,
     CallOptions,
     Source,
     default_bitrate_bps,
+    parse_audio_kbps,
     parse_fps,
     parse_kbps,
     parse_setting,
@@ -66,6 +71,16 @@ def test_wrong_rates_are_refused(text: str) -> None:
         parse_fps(text)
 
 
+def test_sound_has_a_rate_that_opus_takes_or_none() -> None:
+    assert [parse_audio_kbps(text) for text in ("0", "6", "256")] == [0, 6_000, 256_000]
+    for text in ("5", "257", "-1", "32k", "1.5", ""):
+        with pytest.raises(argparse.ArgumentTypeError, match="0 or a whole number from 6 to 256"):
+            parse_audio_kbps(text)
+    low, high = BITRATE_RANGE_BPS
+    assert (low, high) == tuple(1000 * kbps for kbps in AUDIO_RANGE_KBPS)
+    assert CallSettings().audio_bps == DEFAULT_AUDIO_BPS
+
+
 def test_the_default_bitrate_grows_with_size_but_less_than_the_pixels_do() -> None:
     small = default_bitrate_bps(width=640, height=360, fps=Fraction(30))
     large = default_bitrate_bps(width=1280, height=720, fps=Fraction(30))
@@ -111,6 +126,7 @@ def test_options_survive_the_way_to_a_peer() -> None:
         codec=Codec.H264,
         preset="low",
         seed=3,
+        audio_bps=0,
         cc="gcc",
         seconds=10,
         record_dir=Path("kept"),

@@ -26,11 +26,10 @@ OPTIONS = CallOptions(
     seed=3,
     link={"rate": "400", "delay_ms": "40", "loss": "0.05"},
 )
-SOUND = {"type": "outbound-rtp", "kind": "audio", "packetsSent": 500, "bytesSent": 80_000}
 
 
 def report(*, seconds: float) -> dict[str, Any]:
-    return {"seconds": seconds, "stats": {"A": [SOUND], "B": []}}
+    return {"seconds": seconds}
 
 
 def test_it_has_the_words_of_the_live_report_and_the_calls_settings() -> None:
@@ -38,7 +37,7 @@ def test_it_has_the_words_of_the_live_report_and_the_calls_settings() -> None:
     assert (first["from"], first["to"], second["from"], second["to"]) == ("A", "B", "B", "A")
     for figures in (first, second):
         assert figures["captured"] == 60
-        assert 50 <= figures["shown"] <= figures["encoded"] <= 60
+        assert 45 <= figures["shown"] <= figures["encoded"] <= 60
         assert 100 <= figures["kbps"] <= 170
         # The delay, the codec's time, and at most the hold for sound and what is lost.
         assert 40 <= figures["latency_ms"]["p50"] <= 140
