@@ -13,9 +13,10 @@ from __future__ import annotations
 # not count as drained.
 QUEUE_US = 80_000
 SHORT_FOR_US = 500_000
-# ours: what must have drained beyond the longest queue seen, and over how many packets, to be sure.
-MARGIN_US = 300_000
-MIN_PACKETS = 12
+# ours: what must have drained beyond the longest queue seen, and over how many packets, to be sure. With
+# less, a cellular link that pauses again and again is taken for shared, and its queue doubles.
+MARGIN_US = 800_000
+MIN_PACKETS = 40
 # ours: competition is over when the queue has been this short for so long.
 OVER_QUEUE_US = 40_000
 OVER_FOR_US = 300_000
