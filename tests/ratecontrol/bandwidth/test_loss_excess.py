@@ -68,6 +68,19 @@ def test_loss_below_the_threshold_is_none() -> None:
     assert not excess.is_excessive
 
 
+def test_chance_among_few_packets_is_no_excess() -> None:
+    few, many = (LossExcess(threshold_ratio=THRESHOLD) for _ in range(2))
+    # Eight in a hundred where nothing was lost before, of 27 packets and of 450.
+    for excess, packets in ((few, 3), (many, 50)):
+        tell(excess, 0, 0, packets=packets)
+        for tenth in range(10):
+            lost = 4 if packets == 50 else int(tenth in (2, 7))
+            excess.update(feedback(2_100_000 + tenth * FEEDBACK_US, packets=packets, lost=lost))
+        excess.update(feedback(3_200_000, packets=0, lost=0))
+    assert not few.is_excessive
+    assert many.is_excessive
+
+
 def test_it_is_over_when_the_loss_is() -> None:
     excess = LossExcess(threshold_ratio=THRESHOLD)
     tell(excess, 0, 0, 3, 3)
