@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..codecs.types import Codec
+from ..ratecontrol.pacer import MAX_WAIT_US
 from .loss_recovery import LossRecovery
 from .outgoing_stream import OutgoingStream
 from .resilience.decisions import Action, Reason
@@ -27,6 +28,8 @@ from .stats import OutboundCounters
 
 # ours: reordering, and the time that a receiver takes to send feedback.
 HOLD_MARGIN_US = 20_000
+# ours: half a frame interval and its encoding: so long the path is free before a frame that restarts.
+QUICK_REPAIR_US = 20_000
 # ours: a held answer is one packet; more of them than this are answered at once.
 MAX_HELD = 64
 
@@ -70,9 +73,19 @@ class RepairAnswers:
         elif isinstance(message, Nack):
             self._counters.nackCount += 1
             self._note_lost(message.lost, now_us=now_us)
-            if recovery.restarts_soon(codec=codec, rtt_us=rtt_us, now_us=now_us):
-                return
-            if not self._repair(message.lost, target_bps=target_bps, rtt_us=rtt_us, now_us=now_us):
+            limit_bytes = self._path.bound_bytes
+            restarts = recovery.restarts_soon(codec=codec, rtt_us=rtt_us, now_us=now_us)
+            if restarts:
+                # What comes before the next frame, and does not delay it, shows those in between too.
+                limit_bytes = limit_bytes * QUICK_REPAIR_US // MAX_WAIT_US
+            answered = self._repair(
+                message.lost,
+                target_bps=target_bps,
+                limit_bytes=limit_bytes,
+                rtt_us=rtt_us,
+                now_us=now_us,
+            )
+            if not answered and not restarts:
                 # More than the path carries within the bound: a new beginning is there sooner.
                 reason = Reason.NACK_TOO_LARGE
                 recovery.want_restart(reason, codec=codec, rtt_us=rtt_us, now_us=now_us)
@@ -91,7 +104,13 @@ class RepairAnswers:
         for number in due:
             del self._held[number]
         if due:
-            self._answer(due, target_bps=target_bps, rtt_us=rtt_us, now_us=now_us)
+            self._answer(
+                due,
+                target_bps=target_bps,
+                limit_bytes=self._path.bound_bytes,
+                rtt_us=rtt_us,
+                now_us=now_us,
+            )
 
     def poll_timeout(self) -> int | None:
         """When a held answer is due."""
@@ -104,9 +123,15 @@ class RepairAnswers:
                 self._recovery.handle_nack(sent, now_us=now_us)
 
     def _repair(
-        self, lost: Iterable[int], *, target_bps: int, rtt_us: int | None, now_us: int
+        self,
+        lost: Iterable[int],
+        *,
+        target_bps: int,
+        limit_bytes: int,
+        rtt_us: int | None,
+        now_us: int,
     ) -> bool:
-        """Send again what was lost; False where that takes more than the path carries in time."""
+        """Send again what was lost; False, and nothing is, where that takes more than limit_bytes."""
         if self._recovery.policy.settings.nack is Switch.OFF:
             return True
         numbers = [
@@ -115,7 +140,13 @@ class RepairAnswers:
             if self._stream.repairable(number) is not None
             and not self._holds(number, rtt_us=rtt_us, now_us=now_us)
         ]
-        return self._answer(numbers, target_bps=target_bps, rtt_us=rtt_us, now_us=now_us)
+        return self._answer(
+            numbers,
+            target_bps=target_bps,
+            limit_bytes=limit_bytes,
+            rtt_us=rtt_us,
+            now_us=now_us,
+        )
 
     def _holds(self, number: int, *, rtt_us: int | None, now_us: int) -> bool:
         """Whether to wait for FEC that may not have been there when this was asked."""
@@ -134,13 +165,19 @@ class RepairAnswers:
         return True
 
     def _answer(
-        self, numbers: list[int], *, target_bps: int, rtt_us: int | None, now_us: int
+        self,
+        numbers: list[int],
+        *,
+        target_bps: int,
+        limit_bytes: int,
+        rtt_us: int | None,
+        now_us: int,
     ) -> bool:
         allowed_bytes = self._budget.available_bytes(target_bps=target_bps, now_us=now_us)
         packets = self._stream.retransmissions(
             numbers,
             budget_bytes=min(allowed_bytes, self._path.repair_bytes(now_us=now_us)),
-            limit_bytes=self._path.bound_bytes,
+            limit_bytes=limit_bytes,
             now_us=now_us,
             rtt_us=DEFAULT_RTT_US if rtt_us is None else rtt_us,
             upper_too=self._recovery.policy.repairs_upper(rtt_us),

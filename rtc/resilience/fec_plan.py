@@ -12,15 +12,15 @@ from .settings import Switch
 SLOW_RTT_US = 70_000
 # ours: rarer losses cost less when each is repaired than when all are prepared for.
 ON_RATIO = 0.02
-# ours: steps of the ratio, lest each loss change the plan.
-STEP_PERCENT = 5
-MIN_PERCENT = 10
-MAX_PERCENT = 50
-# ours: a group is over before a retransmission would be there; receivers wait no longer than 100 ms.
-MAX_FRAMES = 3
-LONG_RTT_US = 150_000
-# ours: from this mean on a burst would take more of one frame than its FEC gives back.
-BURST_PACKETS = 1.5
+# ours: once on, it goes on until losses are clearly rarer, lest each loss change the plan.
+OFF_RATIO = 0.01
+# ours: how much for which loss. One packet in five gives back one of a frame of three to five.
+LEVELS = ((0.08, 20), (0.15, 34), (1.0, 50))
+# ours: groups of frames would be longer than a retransmission takes on shorter paths.
+LONG_RTT_US = 200_000
+LONG_FRAMES = 3
+# ours: from this mean on a burst takes more of one frame than its FEC gives back.
+BURST_PACKETS = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,17 +38,18 @@ class FecPlan:
 NO_FEC = FecPlan(percent=0)
 
 
-def fec_plan(loss: Loss, *, rtt_us: int | None, switch: Switch) -> FecPlan:
-    """The plan for these losses."""
+def fec_plan(loss: Loss, *, before: FecPlan, rtt_us: int | None, switch: Switch) -> FecPlan:
+    """The plan for these losses; before is the one in force."""
     rtt_us = DEFAULT_RTT_US if rtt_us is None else rtt_us
-    is_wanted = loss.lasting_ratio >= ON_RATIO and rtt_us > SLOW_RTT_US
+    is_long = rtt_us >= LONG_RTT_US
+    is_bursty = loss.burst_packets >= BURST_PACKETS
+    least = OFF_RATIO if before.percent else ON_RATIO
+    is_wanted = loss.ratio >= least and rtt_us > SLOW_RTT_US and (is_long or not is_bursty)
     if switch is Switch.OFF or (switch is Switch.AUTO and not is_wanted):
         return NO_FEC
-    wanted = 100 * loss.lasting_ratio * 3
-    percent = STEP_PERCENT * round(wanted / STEP_PERCENT)
-    max_frames = MAX_FRAMES if rtt_us >= LONG_RTT_US else MAX_FRAMES - 1
+    percent = next(percent for ratio, percent in LEVELS if loss.lasting_ratio <= ratio)
     return FecPlan(
-        percent=min(max(percent, MIN_PERCENT), MAX_PERCENT),
-        frames=1 if loss.burst_packets < BURST_PACKETS else max_frames,
-        max_frames=max_frames,
+        percent=percent,
+        frames=LONG_FRAMES if is_bursty else 1,
+        max_frames=LONG_FRAMES if is_long else 1,
     )

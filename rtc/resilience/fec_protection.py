@@ -17,8 +17,8 @@ from .fec_plan import NO_FEC, FecPlan
 MAX_SPAN = 40
 # ours: four seconds at 30 FEC packets a second.
 MAX_GROUPS = 128
-# ours: what a frame of few packets did not use is there for the next ones, up to three FEC packets.
-MAX_CREDIT = 300
+# ours: more than this would double what the base layer takes of a low rate.
+MOST_PERCENT = 40
 
 
 @dataclass(slots=True)
@@ -53,7 +53,6 @@ class FecProtection:
         self._open: list[tuple[int, bytes]] = []
         self._open_frames = 0
         self._open_missing: set[int] = set()
-        self._credit = 0
         self._groups: OrderedDict[int, _Group] = OrderedDict()
         self._group_of: dict[int, _Group] = {}
         self._next_id = 0
@@ -77,7 +76,6 @@ class FecProtection:
         if self._open and (sequence_number - self._open[0][0]) & 0xFFFF >= MAX_SPAN:
             packets = self._end_group()
         self._open.append((sequence_number, data))
-        self._credit += self.plan.percent
         if ends_frame:
             self._open_frames += 1
             if self._open_frames >= self.plan.frames:
@@ -116,7 +114,7 @@ class FecProtection:
         if group is not None:
             return group.covers
         is_open = any(number == sequence_number for number, _ in self._open)
-        return is_open and len(self._open_missing) <= max(1, self._credit // 100)
+        return is_open and len(self._open_missing) <= 1
 
     def fec_left_us(self, sequence_number: int) -> int | None:
         """When the FEC for this packet left; None while it waits or where there is none."""
@@ -124,11 +122,13 @@ class FecProtection:
         return None if group is None else group.left_us
 
     def _end_group(self, *, waits: bool = False) -> list[tuple[int, FecPacket]]:
-        """FEC over the open group, as much as there is credit for; one that waits goes on without any."""
-        parts = min(self._credit // 100, len(self._open))
-        if not parts and waits:
-            return []
-        self._credit = min(self._credit - 100 * parts, MAX_CREDIT)
+        """FEC over the open group; none where it has so few packets that FEC would cost too much."""
+        count = len(self._open)
+        parts = -(-count * self.plan.percent // 100)
+        if 100 * parts > count * MOST_PERCENT:
+            if waits:
+                return []
+            parts = count * MOST_PERCENT // 100
         packets = [self._part(self._open[part::parts]) for part in range(parts)]
         self._close()
         return packets

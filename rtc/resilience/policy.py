@@ -103,7 +103,7 @@ class ResiliencePolicy:
             decisions.append(
                 Decision(now_us=now_us, action=Action.LAYERS, reason=reason, value=1 + layers)
             )
-        plan = fec_plan(loss, rtt_us=rtt_us, switch=self.settings.fec) if can_fec else NO_FEC
+        plan = self._fec_plan(loss, rtt_us) if can_fec else NO_FEC
         if plan != self.fec:
             self.fec = plan
             decisions.append(self._fec_decision(plan, now_us=now_us))
@@ -140,6 +140,9 @@ class ResiliencePolicy:
             return loss.recent_ratio >= LAYERS_ON_RATIO, Reason.LOSS_RATIO
         calm_us = 0 if self._calm_since_us is None else now_us - self._calm_since_us
         return calm_us < LAYERS_KEEP_US, Reason.LOSS_GONE
+
+    def _fec_plan(self, loss: Loss, rtt_us: int | None) -> FecPlan:
+        return fec_plan(loss, before=self.fec, rtt_us=rtt_us, switch=self.settings.fec)
 
     def _fec_decision(self, plan: FecPlan, *, now_us: int) -> Decision:
         reason = Reason.LOSS_RATIO if plan.percent else Reason.LOSS_GONE
