@@ -61,6 +61,7 @@ class Network:
         self.longer: Callable[[int], int] = lambda now_us: 0
         self.now_us = 0
         self.cross_bytes = 0
+        self._stopped: set[int] = set()
         self._events: list[tuple[int, int, Callable[[], None]]] = []
         self._order = count()
 
@@ -89,6 +90,8 @@ class Network:
 
     def compete(self, flow: AimdFlow) -> None:
         """Let a flow send all that its window allows, now and after each answer."""
+        if id(flow) in self._stopped:
+            return
         for number in flow.poll_packets(now_us=self.now_us):
             arrival_us = self.offer(PACKET_BYTES).arrival_us
             if arrival_us is not None:
@@ -97,6 +100,10 @@ class Network:
         timeout_us = flow.poll_timeout()
         if timeout_us is not None:
             self.at(timeout_us, partial(self._time_out, flow))
+
+    def stop(self, flow: AimdFlow) -> None:
+        """Let a flow send no more."""
+        self._stopped.add(id(flow))
 
     def _acknowledge(self, flow: AimdFlow, number: int) -> None:
         flow.handle_ack(number, now_us=self.now_us)
