@@ -12,11 +12,11 @@ from __future__ import annotations
 # flow's falls below it too, each time that its window is halved, but not for so long; that time does
 # not count as drained.
 QUEUE_US = 80_000
-SHORT_FOR_US = 500_000
+SHORT_FOR_US = 1_000_000
 # ours: what must have drained beyond the longest queue seen, and over how many packets, to be sure. With
 # less, a cellular link that pauses again and again is taken for shared, and its queue doubles.
 MARGIN_US = 800_000
-MIN_PACKETS = 40
+MIN_PACKETS = 12
 # ours: competition is over when the queue has been this short for so long.
 OVER_QUEUE_US = 40_000
 OVER_FOR_US = 300_000
