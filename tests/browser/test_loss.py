@@ -4,52 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from codecpilot.rtc.resilience.settings import ResilienceSettings, Switch
+
+from tests.browser.losing import Loss
 from tests.browser.playing import decoded, plays_smoothly
 from tests.live_call import DrawnTrack, Viewer, call, eventually, in_call, stats
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 LOSS_RATIO = 0.05
+# What else is done against loss makes repairs rare.
+REPAIRS_ALONE = ResilienceSettings(fec=Switch.OFF, ltr=Switch.OFF, temporal_layers=Switch.OFF)
 LOSSY_S = 2.0
-
-
-class Loss:
-    """Decides over each RTP packet on its way through one of our transports."""
-
-    def __init__(self) -> None:
-        self.is_lost: Callable[[bytes], bool] = lambda data: False
-        self.lost = 0
-
-    def on_the_way_out(self, transport: Any) -> None:
-        """Put it between our senders and the wire."""
-        send = transport._send_rtp
-
-        async def lossy(data: bytes) -> None:
-            if not self._drops(data):
-                await send(data)
-
-        transport._send_rtp = lossy
-
-    def on_the_way_in(self, transport: Any) -> None:
-        """Put it between the wire and our receivers."""
-        handle: Callable[..., Awaitable[None]] = transport._handle_rtp_data
-
-        async def lossy(data: bytes, arrival_time_ms: int) -> None:
-            if not self._drops(data):
-                await handle(data, arrival_time_ms=arrival_time_ms)
-
-        transport._handle_rtp_data = lossy
-
-    def _drops(self, data: bytes) -> bool:
-        is_rtcp = 192 <= data[1] <= 223  # RFC 5761 section 4
-        if is_rtcp or not self.is_lost(data):
-            return False
-        self.lost += 1
-        return True
 
 
 def _at_random(payload_type: int) -> Callable[[bytes], bool]:
@@ -62,7 +32,8 @@ def _at_random(payload_type: int) -> Callable[[bytes], bool]:
 async def test_chromium_gets_lost_packets_again(codec: str, chromium_peer: Any) -> None:
     peer, loss = chromium_peer(), Loss()
     await peer.open()
-    async with in_call(call(codecs=(codec,), target_bps=600_000)) as (pc,):
+    pc = call(codecs=(codec,), target_bps=600_000, resilience=REPAIRS_ALONE)
+    async with in_call(pc):
         sender = pc.addTransceiver(DrawnTrack(width=640, height=360), direction="sendonly").sender
         await peer.answer(pc)
         loss.on_the_way_out(sender.transport)
@@ -84,7 +55,7 @@ async def test_two_videos_each_way_are_repaired_apart(chromium_peer: Any) -> Non
     """The sections share payload types: retransmissions find their stream by source."""
     peer, losses = chromium_peer(), (Loss(), Loss())
     await peer.open(camera=True, cameras=2)
-    async with in_call(call()) as (pc,):
+    async with in_call(call(resilience=REPAIRS_ALONE)) as (pc,):
         viewers: list[Viewer] = []
         pc.on("track", lambda track: viewers.append(Viewer(pc, track)))
         sizes = [(320, 180), (240, 180)]

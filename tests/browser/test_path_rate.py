@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import pytest
-from aioice import ice
 
-from codecpilot.samples.call.link_path import LinkPath, open_path
-
+from tests.browser.linked import linked
 from tests.live_call import DrawnTrack, Viewer, call, eventually, in_call, stats
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
@@ -34,24 +30,10 @@ class Sample:
     frozen_s: float
 
 
-@asynccontextmanager
-async def linked() -> AsyncIterator[LinkPath]:
-    """An emulated link each way, between peers on the loopback interface."""
-    path = open_path(LINK, seed=1)
-    await path.start()
-    try:
-        yield path
-    finally:
-        path.close()
-
-
-async def test_each_side_s_feedback_steers_the_other(
-    chromium_peer: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ice, "get_host_addresses", lambda use_ipv4, use_ipv6: ["127.0.0.1"])
+async def test_each_side_s_feedback_steers_the_other(chromium_peer: Any) -> None:
     peer = chromium_peer(codec="AV1")
     await peer.open(camera=True)
-    async with linked() as path, in_call(call(target_bps=600_000)) as (pc,):
+    async with linked(LINK) as path, in_call(call(target_bps=600_000)) as (pc,):
         viewer = Viewer(pc)
         pc.addTrack(DrawnTrack(width=640, height=360))
         await peer.offer(pc, path=path)
