@@ -54,8 +54,11 @@ class Capacity:
             return self._bps
         return max(self._bps, self._slow_bits * 1e6 / self._slow_time_us)
 
-    def queued(self, size_bytes: int, *, gap_us: int) -> None:
-        """A packet was served right after the one before, which arrived gap_us earlier."""
+    def queued(self, size_bytes: int, *, gap_us: int, limit_bps: float) -> None:
+        """A packet was served right after the one before, which arrived gap_us earlier.
+
+        The gap is the peer's word: limit_bps bounds where it may lead.
+        """
         settings, bits = self._settings, size_bytes * 8
         gap_us = min(gap_us, settings.longest_gap_us)
         if self._bits is None:
@@ -67,7 +70,9 @@ class Capacity:
         kept = math.exp(-gap_us / settings.slow_fading_us)
         self._slow_bits = self._slow_bits * kept + bits
         self._slow_time_us = self._slow_time_us * kept + gap_us
-        self._bps = max(settings.min_bps, self._bits * 1e6 / self._time_us)
+        measured_bps = max(settings.min_bps, self._bits * 1e6 / self._time_us)
+        self._bps = min(measured_bps, max(self._bps, limit_bps))
+        self._bits = min(self._bits, self._bps * self._time_us / 1e6)
         self._seen_bps = self._bps
 
     def unqueued(self, size_bytes: int, *, gap_us: int, sent_gap_us: int, limit_bps: float) -> None:

@@ -215,7 +215,7 @@ class CodesignEstimator:
         if arrival is None:
             return
         if arrival.has_queued:
-            capacity.queued(size_bytes, gap_us=arrival.gap_us)
+            capacity.queued(size_bytes, gap_us=arrival.gap_us, limit_bps=self._limit_bps)
         else:
             capacity.unqueued(
                 size_bytes,

@@ -19,7 +19,7 @@ def serve(capacity: Capacity, bps: int, *, seconds: float, size_bytes: int = 1_2
     """Packets that queue one behind the other."""
     gap_us = size_bytes * 8_000_000 // bps
     for _ in range(round(seconds * 1e6 / gap_us)):
-        capacity.queued(size_bytes, gap_us=gap_us)
+        capacity.queued(size_bytes, gap_us=gap_us, limit_bps=NO_LIMIT)
 
 
 def test_it_begins_at_the_start_rate_and_unmeasured() -> None:
@@ -38,12 +38,12 @@ def test_queued_packets_show_it_within_a_second(bps: int) -> None:
 
 def test_one_gap_is_not_the_truth() -> None:
     capacity = started()
-    capacity.queued(1_250, gap_us=20_000)
+    capacity.queued(1_250, gap_us=20_000, limit_bps=NO_LIMIT)
     assert 0.8 * START_BPS < capacity.bps < START_BPS
     # An outage is one gap however long.
     paused, longer = started(), started()
-    paused.queued(1_250, gap_us=1_000_000)
-    longer.queued(1_250, gap_us=60_000_000)
+    paused.queued(1_250, gap_us=1_000_000, limit_bps=NO_LIMIT)
+    longer.queued(1_250, gap_us=60_000_000, limit_bps=NO_LIMIT)
     assert longer.bps == paused.bps > CodesignSettings().min_bps
 
 
@@ -51,8 +51,8 @@ def test_packets_of_one_instant_are_a_rate_together() -> None:
     capacity = started()
     # Opportunities of 20 ms that carry two packets each, as on a cellular link.
     for _ in range(50):
-        capacity.queued(1_250, gap_us=20_000)
-        capacity.queued(1_250, gap_us=0)
+        capacity.queued(1_250, gap_us=20_000, limit_bps=NO_LIMIT)
+        capacity.queued(1_250, gap_us=0, limit_bps=NO_LIMIT)
     assert capacity.bps == pytest.approx(1_000_000, rel=0.08)
 
 
@@ -149,7 +149,12 @@ def test_no_rise_passes_its_limit_and_none_lowers() -> None:
     capacity.grow(1_000_000, limit_bps=5_000)
     capacity.unqueued(1_250, gap_us=1_000, sent_gap_us=1_000, limit_bps=5_000)
     capacity.raise_to(20_000)
-    assert capacity.bps == START_BPS + 1_000
+    capacity.queued(1_250, gap_us=0, limit_bps=5_000)
+    assert capacity.bps == pytest.approx(START_BPS + 1_000)
+    # What was refused is not made up for later.
+    for _ in range(20):
+        capacity.queued(1_250, gap_us=10_000, limit_bps=NO_LIMIT)
+    assert 0.95 * START_BPS < capacity.bps <= START_BPS + 1_001
 
 
 def test_what_is_raised_or_lowered_is_measured_on_from_there() -> None:
@@ -159,14 +164,14 @@ def test_what_is_raised_or_lowered_is_measured_on_from_there() -> None:
         changed_bps = 2_000_000 if change is Capacity.raise_to else 400_000
         change(capacity, changed_bps)
         assert capacity.bps == changed_bps
-        capacity.queued(1_250, gap_us=10_000_000 // (changed_bps // 1_000))
+        capacity.queued(1_250, gap_us=10_000_000 // (changed_bps // 1_000), limit_bps=NO_LIMIT)
         assert capacity.bps == pytest.approx(changed_bps, rel=0.05)
 
 
 def test_it_is_never_below_the_least() -> None:
     settings, capacity = CodesignSettings(), started()
     for _ in range(100):
-        capacity.queued(40, gap_us=10_000_000)
+        capacity.queued(40, gap_us=10_000_000, limit_bps=NO_LIMIT)
     assert capacity.bps == settings.min_bps
     capacity.lower_to(0)
     assert capacity.bps == settings.min_bps
@@ -182,7 +187,7 @@ steps = st.one_of(
 
 
 @given(st.lists(steps, max_size=60))
-def test_only_queued_packets_pass_the_limit_and_no_step_leaves_its_range(
+def test_no_step_passes_its_limit_nor_leaves_the_range(
     taken: list[tuple[str, int, int]],
 ) -> None:
     capacity, limit_bps = started(), 3_000_000
@@ -190,7 +195,7 @@ def test_only_queued_packets_pass_the_limit_and_no_step_leaves_its_range(
         before_bps = capacity.bps
         match name:
             case "queued":
-                capacity.queued(a, gap_us=b)
+                capacity.queued(a, gap_us=b, limit_bps=limit_bps)
             case "unqueued":
                 capacity.unqueued(a, gap_us=b, sent_gap_us=b, limit_bps=limit_bps)
             case "grow":
@@ -199,9 +204,11 @@ def test_only_queued_packets_pass_the_limit_and_no_step_leaves_its_range(
                 capacity.pass_time(a, queue_us=b)
             case _:
                 capacity.lower_to(a)
-        assert 10_000 <= capacity.bps < 10**8
+        assert 10_000 <= capacity.bps <= 10_000_000
         if name in ("pass", "lower"):
             assert capacity.bps <= before_bps
-        elif name != "queued":
+        else:
             most_bps = b if name == "grow" else limit_bps
-            assert before_bps <= capacity.bps <= max(before_bps, most_bps)
+            assert capacity.bps <= max(before_bps, most_bps)
+        if name in ("unqueued", "grow"):
+            assert before_bps <= capacity.bps
