@@ -31,6 +31,8 @@ APPLICATION_LIMITED_RATIO = 0.6
 LONGEST_STEP_US = 200_000
 # ours: how fast the usual interval of feedback is followed, and what it is before it is known.
 INTERVAL_GAIN = 0.1
+# ours: feedback that varies so is usual, as for a retransmission timer (RFC 6298); a busy machine's does.
+DEVIATIONS = 2
 FIRST_INTERVAL_US = 25_000
 # ours: a path that has never answered for so long is taken for one that carries little.
 UNANSWERED_US = 1_000_000
@@ -63,6 +65,7 @@ class CodesignEstimator:
         self._first_feedback_us: int | None = None
         self._feedback_us: int | None = None
         self._interval_us = float(FIRST_INTERVAL_US)
+        self._interval_deviation_us = 0.0
         self._sent_bits = 0
         self._idle_us = 0
         self._drains_until_us = 0
@@ -194,7 +197,7 @@ class CodesignEstimator:
     def _late_us(self, now_us: int) -> float:
         settings = self._settings
         late_us = settings.lossy_late_us if self._is_lossy else settings.late_us
-        allowance_us = self._interval_us + late_us
+        allowance_us = self._interval_us + DEVIATIONS * self._interval_deviation_us + late_us
         return self._in_flight.late_us(now_us, allowance_us=allowance_us)
 
     def _predicted_us(self, now_us: int) -> float:
@@ -235,7 +238,11 @@ class CodesignEstimator:
         step_us = 0 if self._feedback_us is None else now_us - self._feedback_us
         self._feedback_us = now_us
         if 0 < step_us < 3 * LONGEST_STEP_US // 2:
-            self._interval_us += INTERVAL_GAIN * (step_us - self._interval_us)
+            off_us = step_us - self._interval_us
+            self._interval_us += INTERVAL_GAIN * off_us
+            self._interval_deviation_us += INTERVAL_GAIN * (
+                abs(off_us) - self._interval_deviation_us
+            )
         elapsed_us = min(step_us, LONGEST_STEP_US)
         self._in_flight.answered(
             packet, queue_us=queue_us, capacity_bps=capacity.bps, now_us=now_us
