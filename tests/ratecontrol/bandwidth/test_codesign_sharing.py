@@ -92,12 +92,6 @@ def test_against_a_flow_a_share_is_kept_and_left(queue_us: int, flow_s: float) -
     assert 0.25 <= theirs <= 0.7
 
 
-def test_against_a_flow_in_a_long_queue_a_share_is_kept() -> None:
-    ours, theirs = against_a_flow(kbps=2_000, queue_us=500_000, flow_s=5, seconds=60)
-    assert 0.15 <= ours <= 0.75
-    assert 0.25 <= theirs <= 0.85
-
-
 def test_when_the_flow_ends_the_queue_is_short_again() -> None:
     network = Network(rate_steps((0, 1_000)))
     caller = Caller(network, CodesignEstimator())
