@@ -59,8 +59,9 @@ class CallPeerConnection(RTCPeerConnection):
     """Drop-in for RTCPeerConnection with AV1 and H.264 under codecpilot's control.
 
     Audio, data channels and whatever codec only aiortc knows work as they do there. Besides
-    aiortc's events it emits "frameencoded" (EncodedFrame), "framereceived" (ReceivedFrame) and
-    "framedecoded" (DecodedFrame) for video.
+    aiortc's events it emits "frameencoded" (EncodedFrame), "framereceived" (ReceivedFrame),
+    "framedecoded" (DecodedFrame) and "resiliencedecision" (Decision: what is done against loss, and
+    why) for video.
     """
 
     def __init__(

@@ -11,9 +11,9 @@ import pytest
 
 from codecpilot.rtc.resilience.settings import ResilienceSettings, Switch
 
-from tests.browser.losing import Loss
 from tests.browser.playing import decoded, plays_smoothly
 from tests.live_call import DrawnTrack, Viewer, call, eventually, in_call, stats
+from tests.losing import Loss
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 LOSS_RATIO = 0.05

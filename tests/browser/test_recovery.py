@@ -12,13 +12,14 @@ from codecpilot.rtc.resilience.settings import ResilienceSettings, Switch
 from codecpilot.samples.call.link_path import LinkPath
 
 from tests.browser.linked import linked
-from tests.browser.losing import Loss
 from tests.browser.playing import decoded
 from tests.live_call import DrawnTrack, call, eventually, in_call, stats
+from tests.losing import Loss
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
 LINK = {"rate": "1500", "delay_ms": "30", "queue_ms": "300"}
+LONG_LINK = {**LINK, "delay_ms": "110"}
 WITHHELD_FRAMES = 5
 LOSSES = 4
 # Between losses, so that each is judged alone.
@@ -99,11 +100,12 @@ async def test_chromium_goes_on_from_a_reference_when_frames_never_arrive(
 async def test_chromium_recovers_by_our_flexfec_what_is_never_sent_again(
     chromium_peer: Any,
 ) -> None:
+    """On a long path, where FEC protects every frame."""
     peer, loss = chromium_peer(), Loss()
     await peer.open()
     settings = ResilienceSettings(fec=Switch.ON, ltr=Switch.OFF, temporal_layers=Switch.OFF)
     pc = call(target_bps=500_000, resilience=settings)
-    async with linked(LINK) as path, in_call(pc):
+    async with linked(LONG_LINK) as path, in_call(pc):
         sender = await _sends(pc, peer, path)
         codec = sender.core.codec
         losing = OneAtATime(
