@@ -98,6 +98,10 @@ class LossRecovery:
         recovery = Reason.EXPIRED if is_broken else self._recovery
         return self.policy.picture(self._situation(recovery, codec, rtt_us, now_us))
 
+    def uncovered_numbers(self) -> set[int]:
+        """Sequence numbers of lost packets that nothing but a retransmission can give back."""
+        return {lost.sequence_number for lost in self._uncovered()}
+
     def restarts_soon(self, *, codec: Codec, rtt_us: int | None, now_us: int) -> bool:
         """Whether the next frame needs nothing of what was lost; False when none came in time.
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from ..codecs.types import Codec
 from ..ratecontrol.pacer import MAX_WAIT_US
+from .flights import PacketFate
 from .loss_recovery import LossRecovery
 from .outgoing_stream import OutgoingStream
 from .resilience.decisions import Action, Reason
@@ -73,19 +74,9 @@ class RepairAnswers:
         elif isinstance(message, Nack):
             self._counters.nackCount += 1
             self._note_lost(message.lost, now_us=now_us)
-            limit_bytes = self._path.bound_bytes
-            restarts = recovery.restarts_soon(codec=codec, rtt_us=rtt_us, now_us=now_us)
-            if restarts:
-                # What comes before the next frame, and does not delay it, shows those in between too.
-                limit_bytes = limit_bytes * QUICK_REPAIR_US // MAX_WAIT_US
-            answered = self._repair(
-                message.lost,
-                target_bps=target_bps,
-                limit_bytes=limit_bytes,
-                rtt_us=rtt_us,
-                now_us=now_us,
-            )
-            if not answered and not restarts:
+            if not self._repair(
+                message.lost, codec=codec, target_bps=target_bps, rtt_us=rtt_us, now_us=now_us
+            ):
                 # More than the path carries within the bound: a new beginning is there sooner.
                 reason = Reason.NACK_TOO_LARGE
                 recovery.want_restart(reason, codec=codec, rtt_us=rtt_us, now_us=now_us)
@@ -97,6 +88,30 @@ class RepairAnswers:
             recovery.handle_rpsi(message.frame_id, codec=codec, rtt_us=rtt_us, now_us=now_us)
         elif isinstance(message, LtrAcknowledgement):
             recovery.handle_acknowledgements(message.frame_ids)
+
+    def handle_fates(
+        self,
+        fates: list[PacketFate],
+        *,
+        codec: Codec,
+        target_bps: int,
+        rtt_us: int | None,
+        now_us: int,
+    ) -> None:
+        """Take what became of packets: what is lost need not be asked for to be sent again."""
+        self._recovery.handle_fates(fates, now_us)
+        if self._recovery.policy.settings.nack is not Switch.AUTO:
+            return
+        lost = {fate.sequence_number for fate in fates if not fate.arrived}
+        lost &= self._recovery.uncovered_numbers() if lost else lost
+        if lost:
+            self._repair(
+                [fate.sequence_number for fate in fates if fate.sequence_number in lost],
+                codec=codec,
+                target_bps=target_bps,
+                rtt_us=rtt_us,
+                now_us=now_us,
+            )
 
     def poll(self, *, target_bps: int, rtt_us: int | None, now_us: int) -> None:
         """Answer what was held in vain."""
@@ -126,27 +141,29 @@ class RepairAnswers:
         self,
         lost: Iterable[int],
         *,
+        codec: Codec,
         target_bps: int,
-        limit_bytes: int,
         rtt_us: int | None,
         now_us: int,
     ) -> bool:
-        """Send again what was lost; False, and nothing is, where that takes more than limit_bytes."""
+        """Send again what was lost; False where that takes more than the path carries in time."""
         if self._recovery.policy.settings.nack is Switch.OFF:
             return True
+        limit_bytes = self._path.bound_bytes
+        restarts = self._recovery.restarts_soon(codec=codec, rtt_us=rtt_us, now_us=now_us)
+        if restarts:
+            # What leaves before the next frame, and does not delay it, shows those in between too.
+            limit_bytes = limit_bytes * QUICK_REPAIR_US // MAX_WAIT_US
         numbers = [
             number
             for number in dict.fromkeys(lost)
             if self._stream.repairable(number) is not None
             and not self._holds(number, rtt_us=rtt_us, now_us=now_us)
         ]
-        return self._answer(
-            numbers,
-            target_bps=target_bps,
-            limit_bytes=limit_bytes,
-            rtt_us=rtt_us,
-            now_us=now_us,
+        answered = self._answer(
+            numbers, target_bps=target_bps, limit_bytes=limit_bytes, rtt_us=rtt_us, now_us=now_us
         )
+        return answered or restarts
 
     def _holds(self, number: int, *, rtt_us: int | None, now_us: int) -> bool:
         """Whether to wait for FEC that may not have been there when this was asked."""

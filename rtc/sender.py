@@ -12,6 +12,7 @@ from ..codecs.types import Codec, EncodedFrame, Picture
 from ..ratecontrol.messages import DropReason
 from .encode_loop import Skipped
 from .encoder_session import EncodeJob
+from .flights import PacketFate
 from .loss_recovery import LossRecovery
 from .messages import NegotiatedCodec
 from .outgoing_stream import OutgoingStream, StreamSettings
@@ -23,14 +24,7 @@ from .resilience.fec_protection import FecProtection
 from .resilience.policy import PicturePlan
 from .rtp.extensions import DEPENDENCY_DESCRIPTOR, LTR
 from .rtp.packet import RtpPacket
-from .rtp.rtcp import (
-    Bye,
-    ReceiverEstimatedMaximumBitrate,
-    ReceiverReport,
-    RtcpMessage,
-    SenderReport,
-    serialize_rtcp,
-)
+from .rtp.rtcp import ReceiverEstimatedMaximumBitrate, RtcpMessage
 from .send_path import SendPath
 from .sender_reports import SenderReports
 from .sender_settings import SenderSettings
@@ -196,11 +190,13 @@ class SenderCore:
 
     def handle_rtcp(self, message: RtcpMessage, *, now_us: int) -> None:
         """Take one RTCP message that concerns the stream; others are ignored."""
-        ssrc = self.settings.identity.ssrc
-        if isinstance(message, SenderReport | ReceiverReport):
-            self._handle_reports(message, now_us=now_us)
-        elif isinstance(message, ReceiverEstimatedMaximumBitrate):
-            if ssrc in message.ssrcs:
+        for report in self._reports.about_stream(message):
+            rtt_us = self._reports.handle(report, counters=self.counters, now_us=now_us)
+            self._recovery.handle_loss_report(report.fraction_lost, now_us=now_us)
+            if rtt_us is not None:
+                self.path.handle_rtt(rtt_us, now_us=now_us)
+        if isinstance(message, ReceiverEstimatedMaximumBitrate):
+            if self.settings.identity.ssrc in message.ssrcs:
                 self._rate.set_remb(message.bitrate_bps, now_us=now_us)
                 self.counters.targetBitrate = self.target_bps
         else:
@@ -240,7 +236,7 @@ class SenderCore:
     def bye(self) -> bytes:
         """End the stream: what waits of it is forgotten; the RTCP packet that says so."""
         self.path.remove_stream(self.settings.identity.ssrc)
-        return serialize_rtcp([Bye(ssrcs=(self.settings.identity.ssrc,))])
+        return self._reports.bye()
 
     def _begin_stream(self, wall_offset_us: int) -> None:
         settings = self.settings
@@ -256,7 +252,7 @@ class SenderCore:
             wall_offset_us=wall_offset_us,
             counters=self.counters,
             protection=protection,
-            tell=lambda fates, now_us: self._recovery.handle_fates(fates, now_us),
+            tell=self._take_fates,
         )
         self._recovery = LossRecovery(
             settings=settings.resilience,
@@ -268,6 +264,12 @@ class SenderCore:
         )
         self._answers = RepairAnswers(
             stream=self._stream, path=self.path, recovery=self._recovery, counters=self.counters
+        )
+
+    def _take_fates(self, fates: list[PacketFate], now_us: int) -> None:
+        rtt_us = self.rtt_us
+        self._answers.handle_fates(
+            fates, codec=self.codec.codec, target_bps=self.target_bps, rtt_us=rtt_us, now_us=now_us
         )
 
     def _job(self, picture: Picture, plan: PicturePlan, *, now_us: int) -> EncodeJob:
@@ -288,11 +290,3 @@ class SenderCore:
             every=self._adaptation.every,
             codec_reason=self._adaptation.codec_reason,
         )
-
-    def _handle_reports(self, message: SenderReport | ReceiverReport, *, now_us: int) -> None:
-        for report in message.reports:
-            if report.ssrc == self.settings.identity.ssrc:
-                rtt_us = self._reports.handle(report, counters=self.counters, now_us=now_us)
-                self._recovery.handle_loss_report(report.fraction_lost, now_us=now_us)
-                if rtt_us is not None:
-                    self.path.handle_rtt(rtt_us, now_us=now_us)

@@ -5,7 +5,15 @@ from __future__ import annotations
 import random
 
 from .rtp.extensions import ntp_from_us
-from .rtp.rtcp import ReportBlock, SenderReport, SourceDescription, serialize_rtcp
+from .rtp.rtcp import (
+    Bye,
+    ReceiverReport,
+    ReportBlock,
+    RtcpMessage,
+    SenderReport,
+    SourceDescription,
+    serialize_rtcp,
+)
 from .stats import OutboundCounters
 
 # libwebrtc's video RTCP interval; RFC 3550 6.2 varies it over half to one and a half times.
@@ -59,6 +67,16 @@ class SenderReports:
             octet_count=counters.bytesSent & 0xFFFFFFFF,
         )
         return [serialize_rtcp([report, SourceDescription(ssrc=self._ssrc, cname=self._cname)])]
+
+    def bye(self) -> bytes:
+        """The RTCP packet that says that the stream ends."""
+        return serialize_rtcp([Bye(ssrcs=(self._ssrc,))])
+
+    def about_stream(self, message: RtcpMessage) -> list[ReportBlock]:
+        """What a message reports of the stream."""
+        if not isinstance(message, SenderReport | ReceiverReport):
+            return []
+        return [report for report in message.reports if report.ssrc == self._ssrc]
 
     def handle(self, report: ReportBlock, *, counters: OutboundCounters, now_us: int) -> int | None:
         """Take what the receiver says of the stream; the round-trip time, where it tells one."""

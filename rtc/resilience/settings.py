@@ -22,7 +22,8 @@ class ResilienceSettings:
     """The means, each with its switch.
 
     temporal_layers: every second frame is one that no other reads. fec: packets that carry what a lost
-    one held. nack: lost packets are asked for and sent again. ltr: long-term references that a stream
+    one held. nack: lost packets are asked for and sent again; where it is auto also unasked, as soon as
+    transport-wide feedback reports them. ltr: long-term references that a stream
     goes on from after a loss. ltr_proactive: going on from one before a loss is known.
     """
 
