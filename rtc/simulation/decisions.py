@@ -5,11 +5,14 @@ from __future__ import annotations
 from ...codecs.types import Codec, EncodedFrame
 from ..encode_loop import Skipped
 from ..encoder_session import EncodeJob
+from ..resilience.decisions import Action, Decision, Reason
 from ..rtp.rtcp import (
     FullIntraRequest,
+    LtrAcknowledgement,
     Nack,
     PictureLossIndication,
     ReceiverEstimatedMaximumBitrate,
+    ReferencePictureSelection,
     RtcpMessage,
 )
 from .records import EventLog, FrameRecord
@@ -27,27 +30,40 @@ class SenderDecisions:
         self._target_bps = 0
         self._preset = ""
         self._every = 1
-        self._reason = "first picture"
-        """Why the next key frame is made, if it is."""
+        self._reason: str = Reason.START
+        """Why the next key frame is made, if it is: what the sender says, or else what it was told."""
+        self._restart: Reason | None = None
+        """Why the frame that is coming goes on from a long-term reference, if it does."""
         self._expired = 0
         self._target_reason = "setting"
-        self._ltr_ids: set[int] = set()
-        self._last_base_id: int | None = None
         self.codec_switches = 0
 
     def feedback(self, message: RtcpMessage) -> None:
         """Note what arrived: it is the reason of what follows."""
         if isinstance(message, PictureLossIndication):
-            self._reason = "PLI"
+            self._reason = Reason.PLI
         elif isinstance(message, FullIntraRequest):
-            self._reason = "FIR"
+            self._reason = Reason.FIR
         elif isinstance(message, ReceiverEstimatedMaximumBitrate):
             self._target_reason = "receiver's estimate"
+
+    def decided(self, decisions: list[Decision], *, now_us: int) -> None:
+        """Take what the sender says of itself; what concerns a frame comes before its result."""
+        for decision in decisions:
+            if decision.action is Action.KEY:
+                # By itself the encoder begins anew for a codec or a size; job() knows which.
+                if decision.reason is not Reason.CODEC:
+                    self._reason = decision.reason
+            elif decision.action is Action.LTRP:
+                self._restart = decision.reason
+            else:
+                details = {"reason": decision.reason, "value": decision.value}
+                self._add(now_us, decision.action, **details)
 
     def job(self, job: EncodeJob, *, index: int, expired: int, now_us: int) -> None:
         """Note what was decided before encoding; expired counts frames that were never sent."""
         if expired > self._expired:
-            self._expired, self._reason = expired, "frames came too late to be sent"
+            self._expired, self._reason = expired, Reason.EXPIRED
         if job.target_bps != self._target_bps:
             self._add(now_us, "target", reason=self._target_reason, bps=job.target_bps)
             self._target_bps = job.target_bps
@@ -56,7 +72,7 @@ class SenderDecisions:
         if self._codec is not None and job.codec is not self._codec:
             self.codec_switches += 1
             self._add(now_us, "codec", reason=job.codec_reason, frame=index, codec=job.codec)
-            self._reason = "codec switch"
+            self._reason = Reason.CODEC
         elif self._codec is not None and size != self._size:
             self._reason = "picture size"
         if job.every != self._every:
@@ -98,23 +114,14 @@ class SenderDecisions:
         reason = self._reason if job.key or self._reason != "requested" else "encoder"
         self._add(now_us, "key", reason=reason, frame=index, bytes=len(result.data))
         self._reason = "requested"
-        self._ltr_ids.clear()
 
     def _references(self, result: EncodedFrame, *, record: FrameRecord, now_us: int) -> None:
-        """An LTRP reads long-term references alone, and not because one is the frame before."""
-        dependencies = set(result.dependencies)
-        if (
-            dependencies
-            and dependencies <= self._ltr_ids
-            and self._last_base_id not in dependencies
-        ):
-            record.ltrp = True
-            self._add(now_us, "ltrp", reason="loss", frame=record.index, reads=sorted(dependencies))
-        if result.ltr_slot is not None:
-            record.ltr = True
-            self._ltr_ids.add(result.frame_id)
-        if result.temporal_id == 0:
-            self._last_base_id = result.frame_id
+        record.ltr = result.ltr_slot is not None
+        record.ltrp = self._restart is not None and not result.key
+        if record.ltrp:
+            reads = sorted(result.dependencies)
+            self._add(now_us, "ltrp", reason=self._restart, frame=record.index, reads=reads)
+        self._restart = None
 
     def _add(self, now_us: int, event: str, **details: object) -> None:
         self._events.add(now_us, self._peer, event, **details)
@@ -128,5 +135,10 @@ def log_feedback(message: RtcpMessage, *, peer: str, events: EventLog, now_us: i
         events.add(now_us, peer, "pli", reason="nothing decodable")
     elif isinstance(message, FullIntraRequest):
         events.add(now_us, peer, "fir", reason="nothing decodable")
+    elif isinstance(message, ReferencePictureSelection):
+        events.add(now_us, peer, "rpsi", reason="nothing decodable", frame_id=message.frame_id)
+    elif isinstance(message, LtrAcknowledgement):
+        ids = list(message.frame_ids)
+        events.add(now_us, peer, "ltr ack", reason="no media carried it", frame_ids=ids)
     elif isinstance(message, ReceiverEstimatedMaximumBitrate):
         events.add(now_us, peer, "remb", reason="delay and rate", bps=message.bitrate_bps)

@@ -11,8 +11,10 @@ from ...ratecontrol.messages import DropReason
 from ..drain import ReceiverOutput, SenderOutput, drain_receiver, drain_sender
 from ..encode_loop import Skipped
 from ..encoder_session import EncodeJob, EncoderSession
+from ..ltr_exchange import LtrExchange
 from ..messages import DecodedFrame
 from ..receiver import ReceiverCore
+from ..resilience.decisions import Decision
 from ..rtp.packet import RtpPacket, parse_rtp
 from ..rtp.rtcp import RtcpMessage, TransportFeedback
 from ..sender import SenderCore
@@ -62,6 +64,10 @@ class SendingEnd(Protocol):
         """Take a job's result."""
         ...
 
+    def poll_decisions(self) -> list[Decision]:
+        """What was decided against loss since the last call."""
+        ...
+
     def close(self) -> None:
         """Free the encoder."""
         ...
@@ -75,8 +81,8 @@ class ReceivingEnd(Protocol):
         """What was received so far."""
         ...
 
-    def set_rtt(self, rtt_us: int) -> None:
-        """Tell the path's round-trip time."""
+    def exchange(self, sender: SendingEnd, *, now_us: int) -> None:
+        """Take what the same peer's sending end knows, and tell it what it has to."""
         ...
 
     def handle_rtp(self, data: bytes, *, now_us: int) -> None:
@@ -111,26 +117,27 @@ class CoreSender:
 
     def __init__(self, core: SenderCore, session: EncoderSession) -> None:
         self.path = core.path
-        self._core = core
+        self.core = core
         self._session = session
         self.handle_picture: Callable[[Picture], DropReason | None] = core.handle_picture
         self.encode: Callable[[EncodeJob], EncodedFrame | Skipped] = session.run
         self.close: Callable[[], None] = session.close
+        self.poll_decisions: Callable[[], list[Decision]] = core.poll_decisions
 
     @property
     def counters(self) -> OutboundCounters:
         """See SendingEnd."""
-        return self._core.counters
+        return self.core.counters
 
     @property
     def rtt_us(self) -> int | None:
         """See SendingEnd."""
-        return self._core.rtt_us
+        return self.core.rtt_us
 
     @property
     def target_bps(self) -> int:
         """See SendingEnd."""
-        return self._core.target_bps
+        return self.core.target_bps
 
     @property
     def estimate_bps(self) -> int | None:
@@ -142,15 +149,15 @@ class CoreSender:
         if isinstance(message, TransportFeedback):
             self.path.handle_feedback(message, now_us=now_us)
         else:
-            self._core.handle_rtcp(message, now_us=now_us)
+            self.core.handle_rtcp(message, now_us=now_us)
 
     def handle_encoded(self, result: EncodedFrame | Skipped, *, now_us: int) -> None:
         """See SendingEnd."""
-        self._core.handle_encoded(result, now_us=now_us)
+        self.core.handle_encoded(result, now_us=now_us)
 
     def drain(self, *, now_us: int) -> SenderOutput:
         """See SendingEnd."""
-        return drain_sender(self._core, now_us=now_us)
+        return drain_sender(self.core, now_us=now_us)
 
 
 class CoreReceiver:
@@ -160,12 +167,19 @@ class CoreReceiver:
         self._core = core
         self._estimator = estimator
         self._estimate: bytes | None = None
-        self.set_rtt: Callable[[int], None] = core.set_rtt
+        self._ltr_exchange = LtrExchange()
 
     @property
     def counters(self) -> InboundCounters:
         """See ReceivingEnd."""
         return self._core.counters
+
+    def exchange(self, sender: SendingEnd, *, now_us: int) -> None:
+        """See ReceivingEnd."""
+        if sender.rtt_us is not None:
+            self._core.set_rtt(sender.rtt_us)
+        if isinstance(sender, CoreSender):
+            self._ltr_exchange.exchange(sender=sender.core, receiver=self._core, now_us=now_us)
 
     def handle_rtp(self, data: bytes, *, now_us: int) -> None:
         """See ReceivingEnd."""

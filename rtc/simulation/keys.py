@@ -12,9 +12,11 @@ from ...codecs.av1_presets import PRESETS
 from ...codecs.errors import LocalError
 from ...codecs.types import Codec, Content
 from ..estimators import CongestionControl
+from ..resilience.settings import Switch
 from ..sender import MIN_TARGET_BPS
 from .numbers import parse_number
 from .rate import MAX_RATE_KBPS
+from .recovery import RECOVERIES
 from .steps import parse_steps
 
 Value = str | int | float | bool
@@ -157,6 +159,12 @@ PEER_KEYS: Mapping[str, Key] = MappingProxyType(
             whole(-(-MIN_TARGET_BPS // 1000), MAX_TARGET_KBPS),
             "video rate at most (default: by the size; aiortc heeds none)",
         ),
+        "recovery": Key("codecpilot", choice(*RECOVERIES), "its means against loss"),
+        "temporal_layers": Key(None, choice(*Switch), "every second frame read by no other"),
+        "fec": Key(None, choice(*Switch), "packets that carry what a lost one held"),
+        "nack": Key(None, choice(*Switch), "lost packets asked for and sent again"),
+        "ltr": Key(None, choice(*Switch), "going on from long-term references"),
+        "ltr_proactive": Key(None, choice(*Switch), "doing so before a loss is known"),
         "descriptor": Key(True, flag, "whether AV1 carries the dependency descriptor"),
         "device": Key("1", steps(0.01, MAX_FACTOR), "times slower than the costs say, over time"),
         "clock_ppm": Key(0, whole(-MAX_PPM, MAX_PPM), "millionths by which its clock is fast"),

@@ -9,16 +9,19 @@ from ...codecs.types import Codec, VideoDecoder, VideoEncoder
 from ...ratecontrol.frame_controller import FrameController
 from ..encoder_session import EncoderSession
 from ..estimators import CongestionControl, open_estimator
-from ..messages import NegotiatedCodec
+from ..messages import FlexfecStream, NegotiatedCodec
 from ..outgoing_stream import StreamIdentity
 from ..playout.av_sync import AvSync
 from ..playout.playout import Playout
 from ..receive_path import ReceivePath
 from ..receiver import ReceiverCore, ReceiverSettings
+from ..resilience.settings import Switch
 from ..rtp.extensions import (
     ABS_CAPTURE_TIME,
     ABS_SEND_TIME,
     DEPENDENCY_DESCRIPTOR,
+    LTR,
+    LTR_ACK,
     MID,
     TRANSPORT_CC,
     ExtensionMap,
@@ -44,6 +47,8 @@ AIORTC_EXTENSIONS = {MID: 1, ABS_SEND_TIME: 3}
 STOCK = "aiortc"
 OUR_EXTENSIONS = {DEPENDENCY_DESCRIPTOR: 4, ABS_CAPTURE_TIME: 5}
 TRANSPORT_CC_ID = 6
+LTR_EXTENSIONS = {LTR: 7, LTR_ACK: 8}
+FLEXFEC_PAYLOAD_TYPE = 105
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +58,7 @@ class Agreement:
     cc: CongestionControl
     codecs: tuple[NegotiatedCodec, ...]
     extensions: ExtensionMap
+    has_flexfec: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +70,7 @@ class Party:
     clock: PeerClock
     device: DeviceModel
     identity: StreamIdentity
+    flexfec: FlexfecStream
     receiver_ssrc: int
     audio: AudioSource | None
     rng: random.Random
@@ -88,6 +95,8 @@ class Party:
                 target_bps=self.scenario.target_bps,
                 preset=self.scenario.preset,
                 content=self.scenario.content,
+                flexfec=self.flexfec if agreement.has_flexfec else None,
+                resilience=self.scenario.resilience,
             ),
             rng=self.rng,
             now_us=self.clock.local_us(self.loop.now_us),
@@ -118,6 +127,8 @@ class Party:
                 codecs=agreement.codecs,
                 extensions=agreement.extensions,
                 remote_ssrc=remote.identity.ssrc,
+                flexfec=remote.flexfec if agreement.has_flexfec else None,
+                resilience=self.scenario.resilience,
             ),
             rng=self.rng,
             now_us=self.clock.local_us(self.loop.now_us),
@@ -169,7 +180,7 @@ def party(scenario: Scenario, role: str, *, call: int, tools: Tools, loop: Event
     """
     name = role if call == 1 else f"{role}{call}"
     mine, rng = scenario.peers[role], tools.generator(f"peer {name}")
-    ssrc, rtx_ssrc, receiver_ssrc, audio_ssrc = rng.sample(range(1, 1 << 32), 4)
+    ssrc, rtx_ssrc, receiver_ssrc, audio_ssrc, fec_ssrc = rng.sample(range(1, 1 << 32), 5)
     audio = None
     if mine.audio_bps:
         audio = AudioSource(bitrate_bps=mine.audio_bps, video_bps=mine.target_bps, ssrc=audio_ssrc)
@@ -184,8 +195,10 @@ def party(scenario: Scenario, role: str, *, call: int, tools: Tools, loop: Event
             mid="1",
             first_sequence=rng.randrange(1 << 15),
             first_rtx_sequence=rng.randrange(1 << 15),
+            first_fec_sequence=rng.randrange(1 << 15),
             first_timestamp=rng.randrange(1 << 32),
         ),
+        flexfec=FlexfecStream(payload_type=FLEXFEC_PAYLOAD_TYPE, ssrc=fec_ssrc),
         receiver_ssrc=receiver_ssrc,
         audio=audio,
         rng=rng,
@@ -205,10 +218,16 @@ def agree(scenario: Scenario, *, sender: str) -> Agreement:
             cc=CongestionControl.REMB, codecs=(H264,), extensions=ExtensionMap(AIORTC_EXTENSIONS)
         )
     cc = scenario.peers[sender].cc
-    extensions = dict(AIORTC_EXTENSIONS)
-    extensions.update(OUR_EXTENSIONS)
+    extensions = AIORTC_EXTENSIONS | OUR_EXTENSIONS
+    if all(peer.resilience.ltr is not Switch.OFF for peer in peers):
+        extensions |= LTR_EXTENSIONS
     if not all(peer.descriptor for peer in peers):
         del extensions[DEPENDENCY_DESCRIPTOR]
     if cc.uses_transport_feedback:
         extensions[TRANSPORT_CC] = TRANSPORT_CC_ID
-    return Agreement(cc=cc, codecs=(AV1, H264), extensions=ExtensionMap(extensions))
+    return Agreement(
+        cc=cc,
+        codecs=(AV1, H264),
+        extensions=ExtensionMap(extensions),
+        has_flexfec=all(peer.resilience.fec is not Switch.OFF for peer in peers),
+    )

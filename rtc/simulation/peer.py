@@ -126,6 +126,7 @@ class Peer:
 
     def _pump_sender(self) -> None:
         output = self._parts.sender.drain(now_us=self._local_us())
+        self._note_decisions()
         if output.job is not None:
             self._encode(output.job)
         for data in output.rtp:
@@ -136,8 +137,7 @@ class Peer:
 
     def _pump_receiver(self) -> None:
         parts = self._parts
-        if (rtt_us := parts.sender.rtt_us) is not None:
-            parts.receiver.set_rtt(rtt_us)
+        parts.receiver.exchange(parts.sender, now_us=self._local_us())
         output = parts.receiver.drain(now_us=self._local_us())
         if output.frame is not None:
             self._decode(output.frame)
@@ -155,11 +155,16 @@ class Peer:
         result = self._parts.sender.encode(job)
 
         def done() -> None:
-            self._parts.outgoing.encoded(job, result, now_us=self._loop.now_us)
             self._parts.sender.handle_encoded(result, now_us=self._local_us())
+            self._note_decisions()
+            self._parts.outgoing.encoded(job, result, now_us=self._loop.now_us)
             self._pump_sender()
 
         self._loop.at(self._loop.now_us + result.encode_us, done)
+
+    def _note_decisions(self) -> None:
+        decisions = self._parts.sender.poll_decisions()
+        self._parts.outgoing.decisions.decided(decisions, now_us=self._loop.now_us)
 
     def _decode(self, frame: ReceivedFrame) -> None:
         self._parts.incoming.received(frame, now_us=self._loop.now_us)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from ...codecs.types import EncodedFrame, Picture
 from ...ratecontrol.messages import DropReason
 from ...ratecontrol.vbv import VbvBuffer
 from ..encode_loop import Skipped
 from ..encoder_session import EncodeJob
 from ..messages import VIDEO_CLOCK_HZ, ReceivedFrame
-from ..rtp.rtcp import Nack, ReceiverEstimatedMaximumBitrate, RtcpMessage, salvage_rtcp
+from ..rtp.rtcp import (
+    Nack,
+    ReceiverEstimatedMaximumBitrate,
+    RtcpMessage,
+    salvage_rtcp,
+)
 from .decisions import SenderDecisions, log_feedback
 from .link import Delivered, Lost
 from .records import EventLog, FrameRecord, PacketKind, PacketRecord
@@ -53,6 +60,8 @@ class Recorder:
         self._first_timestamp = first_timestamp
         self._wire = wire
         self._vbv: VbvBuffer | None = None
+        self.requests: Counter[type[RtcpMessage]] = Counter()
+        """How many the receiver sent of each message."""
         self.fec_recovered = 0
         """Packets that were lost, not repeated in time, and yet part of a whole frame."""
         self._by_timestamp: dict[int, FrameRecord] = {}
@@ -137,6 +146,7 @@ class Recorder:
     def asked(self, data: bytes, *, now_us: int) -> None:
         """The receiving peer sends an RTCP packet about this direction."""
         for message in salvage_rtcp(data)[0]:
+            self.requests[type(message)] += 1
             log_feedback(message, peer=self._receiver, events=self._events, now_us=now_us)
 
     def received(self, frame: ReceivedFrame, *, now_us: int) -> None:

@@ -17,10 +17,12 @@ from typing import Any
 from ...codecs.errors import LocalError
 from ...codecs.types import Codec, Content
 from ..estimators import CongestionControl
+from ..resilience.settings import ResilienceSettings
 from ..sender import MIN_TARGET_BPS
 from .keys import LINK_KEYS, PEER_KEYS, RUN_KEYS, Key, Value
 from .link import LinkSettings
 from .rate import Rate, StepRate
+from .recovery import SWITCHES, resilience
 from .steps import Steps
 from .trace import parse_trace
 
@@ -51,6 +53,7 @@ class PeerScenario:
     preset: str
     content: Content
     target_bps: int
+    resilience: ResilienceSettings
     descriptor: bool
     device: Steps[Fraction]
     clock_ppm: int
@@ -166,6 +169,7 @@ def _peer(values: Table, peer: str, default_bps: DefaultRate) -> PeerScenario:
         preset=v["preset"],
         content=Content(v["content"]),
         target_bps=max(target_bps, MIN_TARGET_BPS),
+        resilience=resilience(v["recovery"], {name: v[name] for name in SWITCHES}),
         descriptor=v["descriptor"],
         device=v["device"],
         clock_ppm=v["clock_ppm"],

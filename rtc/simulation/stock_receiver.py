@@ -29,7 +29,7 @@ from ..rtp.rtcp import (
 )
 from ..rtp.unwrap import Unwrapper
 from ..stats import InboundCounters
-from .ends import Estimator
+from .ends import Estimator, SendingEnd
 
 # RTCRtpReceiver.__init__: JitterBuffer(capacity=512, is_video=True); jitterbuffer.py MAX_MISORDER.
 CAPACITY_PACKETS = 512
@@ -121,7 +121,7 @@ class StockReceiver:
         self._rtcp: list[bytes] = []
         self._next_report_us = self._report_time(now_us)
 
-    def set_rtt(self, rtt_us: int) -> None:
+    def exchange(self, sender: SendingEnd, *, now_us: int) -> None:
         """See ReceivingEnd; aiortc's receiver makes no use of it."""
 
     def handle_rtp(self, data: bytes, *, now_us: int) -> None:

@@ -27,6 +27,7 @@ from ..encode_loop import Skipped
 from ..encoder_session import EncodeJob
 from ..messages import VIDEO_CLOCK_HZ, NegotiatedCodec
 from ..outgoing_stream import StreamIdentity
+from ..resilience.decisions import Decision
 from ..rtp.extensions import ExtensionMap, HeaderExtensions, abs_send_time, ntp_from_us
 from ..rtp.h264_payload import packetize_h264
 from ..rtp.packet import RtpPacket, wrap_rtx
@@ -146,6 +147,10 @@ class StockSender:
         payloads = packetize_h264(result.data, max_payload_bytes=MAX_PAYLOAD_BYTES)
         for payload in payloads:
             self._add_packet(result, payload, last=payload is payloads[-1], now_us=now_us)
+
+    def poll_decisions(self) -> list[Decision]:
+        """See SendingEnd; aiortc's decides nothing but what it is asked for."""
+        return []
 
     def close(self) -> None:
         """See SendingEnd."""

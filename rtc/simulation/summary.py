@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...ratecontrol.messages import DropReason
+from ..rtp.rtcp import Nack, PictureLossIndication, ReferencePictureSelection
 from .call import Direction
 from .percentile import percentile
 from .records import FrameRecord, PacketKind
@@ -45,7 +46,11 @@ def direction_figures(direction: Direction, *, duration_us: int) -> Figures:
         ),
         "frames": _frame_counts(frames, sent),
         "key_frames": sum(frame.key for frame in sent),
+        "ltr_frames": sum(frame.ltr for frame in sent),
         "ltrp_frames": sum(frame.ltrp for frame in sent),
+        "nacks": recorder.requests[Nack],
+        "rpsis": recorder.requests[ReferencePictureSelection],
+        "plis": recorder.requests[PictureLossIndication],
         "retransmitted_bytes": recorder.payload_bytes[PacketKind.RTX],
         "padding_bytes": recorder.payload_bytes[PacketKind.PADDING],
         "fec_bytes": recorder.payload_bytes[PacketKind.FEC],

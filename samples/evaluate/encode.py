@@ -19,7 +19,7 @@ from ...codecs.types import Codec, EncodedFrame, EncodeRequest, Picture, VideoEn
 from ...ratecontrol.frame_controller import FrameController
 from ...ratecontrol.vbv import VbvBuffer
 from ...rtc.encode_loop import Skipped, encode_picture
-from ...rtc.sender import LTR_INTERVAL_US
+from ...rtc.resilience.policy import LTR_INTERVAL_US
 from .codec_specs import CodecSpec, open_spec_encoder
 from .job import FrameRow, Job
 

@@ -7,11 +7,15 @@ from codecpilot.ratecontrol.messages import DropReason
 from codecpilot.rtc.encode_loop import Skipped
 from codecpilot.rtc.encoder_session import EncodeJob
 from codecpilot.rtc.messages import ReceivedFrame
+from codecpilot.rtc.resilience.decisions import Action, Decision, Reason
 from codecpilot.rtc.rtp.packet import RtpPacket, wrap_rtx
 from codecpilot.rtc.rtp.rtcp import (
+    LtrAcknowledgement,
     Nack,
     PictureLossIndication,
     ReceiverEstimatedMaximumBitrate,
+    ReferencePictureSelection,
+    serialize_rtcp,
 )
 from codecpilot.rtc.simulation.link import Delivered, LossReason, Lost
 from codecpilot.rtc.simulation.recorder import Recorder
@@ -108,6 +112,11 @@ def receive(made: Recorder, index: int, *, now_us: int) -> ReceivedFrame:
     return received
 
 
+def tell(made: Recorder, action: Action, reason: Reason, *, value: int | None = None) -> None:
+    decision = Decision(now_us=0, action=action, reason=reason, value=value)
+    made.decisions.decided([decision], now_us=0)
+
+
 def events(made: Recorder) -> list[tuple[str, str]]:
     log = made.decisions._events.events
     return [(event["event"], event["reason"]) for event in log]
@@ -141,7 +150,7 @@ def test_key_frames_have_their_reasons():
     encode(made, 3, codec=Codec.H264, key=True, result=frame(3, key=True))
     encode(made, 4, size=(32, 24), codec=Codec.H264, result=frame(4, key=True))
     assert [reason for event, reason in events(made) if event == "key"] == [
-        "first picture",
+        "start of the stream",
         "PLI",
         "codec switch",
         "picture size",
@@ -171,16 +180,55 @@ def test_tries_and_coded_sizes_are_logged():
     assert events(made)[2:] == [("retry", "over its cap"), ("scale", "rate")]
 
 
-def test_a_frame_that_reads_an_older_long_term_reference_alone_is_an_ltrp():
+def test_what_a_sender_says_of_a_frame_is_its_reason():
+    made = recorder()
+    tell(made, Action.KEY, Reason.START)
+    encode(made, 0)
+    made.decisions.feedback(PictureLossIndication(sender_ssrc=1, media_ssrc=2))
+    tell(made, Action.LTRP, Reason.RPSI)
+    encode(made, 1, result=frame(1, dependencies=(0,)))
+    encode(made, 2, result=frame(2, ltr_slot=5))
+    tell(made, Action.KEY, Reason.PLI_AGAIN)
+    encode(made, 3, key=True, result=frame(3, key=True))
+    assert [f.ltrp for f in made.frames] == [False, True, False, False]
+    assert [f.ltr for f in made.frames] == [True, False, True, True]
+    assert [event for event in events(made) if event[0] in ("key", "ltrp")] == [
+        ("key", "start of the stream"),
+        ("ltrp", "RPSI"),
+        ("key", "PLI again"),
+    ]
+
+
+def test_a_key_frame_that_the_encoder_makes_by_itself_has_the_pictures_size_for_a_reason():
     made = recorder()
     encode(made, 0)
-    encode(made, 1)
-    encode(made, 2, result=frame(2, ltr_slot=5))
-    encode(made, 3)
-    encode(made, 4, result=frame(4, dependencies=(2,)))
-    encode(made, 5, result=frame(5, dependencies=(4,)))
-    assert [f.ltrp for f in made.frames] == [False, False, False, False, True, False]
-    assert [f.ltr for f in made.frames] == [True, False, True, False, False, False]
+    tell(made, Action.KEY, Reason.CODEC)
+    encode(made, 1, size=(32, 24), result=frame(1, key=True))
+    assert [reason for event, reason in events(made) if event == "key"][1] == "picture size"
+
+
+def test_layers_fec_and_held_answers_are_logged_with_their_values():
+    made = recorder()
+    for action, value in ((Action.LAYERS, 2), (Action.FEC, 50), (Action.HOLD, 77)):
+        tell(made, action, Reason.LOSS_RATIO, value=value)
+    log = made.decisions._events.events
+    assert [(e["event"], e["value"]) for e in log] == [("layers", 2), ("fec", 50), ("hold", 77)]
+    assert {e["reason"] for e in log} == {"loss ratio"}
+
+
+def test_what_the_receiver_asks_for_is_counted_and_logged():
+    made = recorder()
+    asks = [
+        Nack(sender_ssrc=1, media_ssrc=2, lost=(5,)),
+        ReferencePictureSelection(sender_ssrc=1, media_ssrc=2, payload_type=103, frame_id=9),
+        LtrAcknowledgement(sender_ssrc=1, media_ssrc=2, frame_ids=(9,)),
+        PictureLossIndication(sender_ssrc=1, media_ssrc=2),
+    ]
+    for ask in asks[:2], asks[1:]:
+        made.asked(serialize_rtcp(ask), now_us=1)
+    assert [event for event, _ in events(made)] == ["nack", "rpsi", "rpsi", "ltr ack", "pli"]
+    assert made.requests[ReferencePictureSelection] == 2
+    assert made.requests[PictureLossIndication] == made.requests[Nack] == 1
 
 
 def test_packets_find_their_frames_across_a_wrap_of_the_timestamp():

@@ -12,6 +12,7 @@ from codecpilot.codecs.types import Codec, Picture
 from codecpilot.rtc.simulation.device import Cost
 from codecpilot.rtc.simulation.rates import rate_rows
 from codecpilot.rtc.simulation.records import PacketKind
+from codecpilot.rtc.simulation.recovery import RECOVERIES
 from codecpilot.rtc.simulation.run import Run, simulate
 from codecpilot.rtc.simulation.scenario import scenario
 from codecpilot.rtc.simulation.summary import direction_figures, run_figures
@@ -104,7 +105,11 @@ def test_the_figures_are_those_that_summary_json_promises():
         "kbps",
         "frames",
         "key_frames",
+        "ltr_frames",
         "ltrp_frames",
+        "nacks",
+        "rpsis",
+        "plis",
         "retransmitted_bytes",
         "padding_bytes",
         "fec_bytes",
@@ -132,7 +137,7 @@ def test_every_packet_is_accounted_for():
 
 
 def test_a_loss_is_logged_repaired_and_timed():
-    made = run(4, ab__loss="0:0,1:1,1.05:0")
+    made = run(4, ab__loss="0:0,1:1,1.05:0", recovery="nack")
     direction = made.directions["a->b"]
     lost = [p for p in direction.recorder.packets if p.fate == "loss"]
     assert 1 <= len(lost) <= 3
@@ -143,15 +148,48 @@ def test_a_loss_is_logged_repaired_and_timed():
     assert direction.recorder.payload_bytes[PacketKind.RTX] > 0
 
 
+def test_a_loss_is_answered_by_each_recovery_as_it_is_named():
+    figures = {
+        name: run_figures(run(4, ab__loss="0:0,1:1,1.05:0", recovery=name), wall_s=1.0)
+        for name in RECOVERIES
+    }
+    seen = {name: made["directions"]["a->b"] for name, made in figures.items()}
+    assert [seen[name]["key_frames"] for name in ("codecpilot", "nack", "key")] == [1, 1, 2]
+    assert [seen[name]["ltrp_frames"] for name in ("codecpilot", "nack", "key")] == [1, 0, 0]
+    assert [seen[name]["plis"] for name in ("codecpilot", "nack", "key")] == [0, 0, 1]
+    assert seen["codecpilot"]["nacks"]
+    assert seen["nack"]["nacks"]
+    assert not seen["key"]["nacks"]
+
+
+def test_references_are_acknowledged_by_media_where_there_is_some_each_way():
+    made = run(5, ab__loss="0:0,1:1,1.1:0,3:1,3.1:0")
+    events = [e["event"] for e in made.events.events]
+    assert events.count("ltrp") == 2
+    assert "ltr ack" not in events
+    core = made.directions["a->b"].parts.sender
+    assert core.core._recovery.ltrs.acknowledged is not None
+
+
+@pytest.mark.parametrize("key", ["ltr", "fec"])
+def test_one_peer_that_refuses_is_enough_to_do_without(key):
+    made = run(4, loss=0.1, **{f"b__{key}": "off"})
+    figures = run_figures(made, wall_s=1.0)["directions"]
+    for one in figures.values():
+        assert one["ltrp_frames" if key == "ltr" else "fec_bytes"] == 0
+
+
 def test_an_outage_is_a_freeze_that_is_logged_where_it_was_seen():
     made = run(6, ab__loss="0:0,2:1,4:0")
     freezes = [e for e in made.events.events if e["event"] == "freeze"]
     assert {e["peer"] for e in freezes} == {"a->b"}
     assert 1.9e6 <= freezes[0]["duration_us"] <= 3e6
     keys = [e for e in made.events.events if e["event"] == "key" and e["peer"] == "a"]
-    # One that the receiver asks for, or whose frames before it were too late to be sent.
-    assert keys[0]["reason"] == "first picture"
-    assert 2 <= len(keys) <= 4
+    assert keys[0]["reason"] == "start of the stream"
+    restarts = [e for e in made.events.events if e["event"] == "ltrp" and e["peer"] == "a"]
+    # A request finds its way back at once, and the frame that answers it after two seconds.
+    assert 1 <= len(keys) <= 4
+    assert 1 <= len(restarts) <= 12
 
 
 def test_a_freeze_that_stands_at_the_end_counts():

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from codecpilot.codecs.errors import LocalError
 from codecpilot.codecs.types import Codec
+from codecpilot.rtc.resilience.settings import ResilienceSettings, Switch
 from codecpilot.rtc.simulation.keys import LINK_KEYS, PEER_KEYS, RUN_KEYS
+from codecpilot.rtc.simulation.recovery import SWITCHES
 from codecpilot.rtc.simulation.scenario import (
     Scenario,
     parse_toml,
@@ -63,6 +65,18 @@ def test_a_peers_and_a_directions_own_table_stand_above_the_common_values():
     assert made.links["ab"].loss.at(4_000_000) == 0.01
     assert made.links["ba"].loss.at(4_000_000) == 0.5
     assert made.links["ba"].settings.delay_us == 50_000
+
+
+def test_switches_stand_above_the_recovery_that_is_named():
+    made = read({"recovery": "nack", "a": {"fec": "on"}, "b": {"recovery": "key", "ltr": "auto"}})
+    off = dict.fromkeys(SWITCHES, Switch.OFF)
+    assert read({}).peers["a"].resilience == ResilienceSettings()
+    assert made.peers["a"].resilience == ResilienceSettings(
+        **off | {"nack": Switch.ON, "fec": Switch.ON}
+    )
+    assert made.peers["b"].resilience == ResilienceSettings(**off | {"ltr": Switch.AUTO})
+    with pytest.raises(LocalError, match="fec 'yes' is none of off, on, auto"):
+        read({"fec": "yes"})
 
 
 def test_text_from_the_command_line_reads_like_toml():
