@@ -8,6 +8,7 @@ from random import Random
 import pytest
 
 from codecpilot.ratecontrol.bandwidth.codesign import CodesignEstimator
+from codecpilot.ratecontrol.bandwidth.messages import Feedback, PacketResult, SentPacket
 
 from .caller import Caller
 from .network import SECOND_US, Network, rate_steps
@@ -39,7 +40,37 @@ def test_loss_that_the_rate_causes_lowers_it() -> None:
     caller = Caller(network, CodesignEstimator())
     network.run(30)
     assert 0.7 < caller.seen.arrived_bps(15, 30) / 500_000 < 1.01
-    assert caller.seen.full_ratio(15, 30) < 0.25
+    assert caller.seen.full_ratio(15, 30) < 0.2
+
+
+def test_a_policer_that_no_delay_tells_of_is_kept_to() -> None:
+    """From 5 s on what is beyond 400 kbps on average is dropped; packets of 250 bytes, evenly spaced."""
+    estimator, random = CodesignEstimator(), Random(3)
+    estimator.set_demand(1_000_000, now_us=0)
+    tokens_bytes, now_us, number = 5_000.0, 0, 0
+    waiting: list[PacketResult] = []
+    told: list[tuple[int, int, bool]] = []
+    while now_us < 13 * SECOND_US:
+        gap_us = 250 * 8 * SECOND_US // max(estimator.target_bps, 50_000)
+        now_us, number = now_us + gap_us, number + 1
+        allowed_bps = 400_000 if now_us > 5 * SECOND_US else 3_000_000
+        tokens_bytes = min(5_000, tokens_bytes + allowed_bps * gap_us / (8 * SECOND_US))
+        packet = SentPacket(number=number, sent_us=now_us, size_bytes=250)
+        estimator.handle_sent(packet, in_flight_bytes=0)
+        is_lost = tokens_bytes < 250
+        tokens_bytes -= 0 if is_lost else 250
+        arrival_us = None if is_lost else now_us + 25_000 + random.randint(0, 200)
+        waiting.append(PacketResult(packet=packet, arrival_us=arrival_us))
+        if number % 10 == 0:
+            ready = tuple(r for r in waiting if r.packet.sent_us < now_us - 40_000)
+            waiting = waiting[len(ready) :]
+            estimator.handle_feedback(Feedback(now_us=now_us, results=ready, in_flight_bytes=0))
+        told.append((now_us, estimator.target_bps, is_lost))
+    before = [bps for at_us, bps, _ in told if 4 < at_us / SECOND_US < 5]
+    after = [(bps, is_lost) for at_us, bps, is_lost in told if at_us > 8 * SECOND_US]
+    assert min(before) > 600_000
+    assert 0.6 < sum(bps for bps, _ in after) / len(after) / 400_000 < 1.3
+    assert sum(is_lost for _, is_lost in after) / len(after) < 0.2
 
 
 @pytest.mark.parametrize("seconds", [0.5, 2, 5])
