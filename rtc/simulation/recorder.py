@@ -68,7 +68,8 @@ class Recorder:
         self._lost_packets: dict[int, list[int]] = {}
         self._repeated_us: dict[int, int] = {}
         self._lost: tuple[int, int] | None = None
-        self._asked: set[int] = set()
+        self._missing: set[int] = set()
+        """Numbers of packets that were lost or asked for, and not sent again since."""
 
     def captured(self, picture: Picture, *, now_us: int) -> None:
         """A picture was captured; picture.capture_us is on its peer's clock."""
@@ -139,7 +140,7 @@ class Recorder:
         """An RTCP message about this direction came to its sender."""
         self.decisions.feedback(message)
         if isinstance(message, Nack):
-            self._asked.update(message.lost)
+            self._missing.update(message.lost)
         elif isinstance(message, ReceiverEstimatedMaximumBitrate):
             self.estimate_bps = message.bitrate_bps
 
@@ -199,12 +200,12 @@ class Recorder:
             self._lost = None
 
     def _kind(self, what: Description) -> PacketKind:
-        """A repeated packet that was not asked for since it was repeated last is padding."""
+        """A repeated packet that nobody missed since it was repeated last is padding."""
         if what.kind is not PacketKind.RTX:
             return what.kind
-        if not what.payload_bytes or what.sequence not in self._asked:
+        if not what.payload_bytes or what.sequence not in self._missing:
             return PacketKind.PADDING
-        self._asked.remove(what.sequence)
+        self._missing.remove(what.sequence)
         return PacketKind.RTX
 
     def _count(self, packet: PacketRecord, frame: FrameRecord | None) -> None:
@@ -218,8 +219,10 @@ class Recorder:
                 self._repeated_us[packet.sequence] = min(earlier_us, packet.arrival_us)
             return
         frame.packets += 1
+        self._missing.discard(packet.sequence)
         if packet.fate:
             frame.packets_lost += 1
+            self._missing.add(packet.sequence)
             self._lost_packets.setdefault(frame.index, []).append(packet.sequence)
             self._repeated_us.pop(packet.sequence, None)
             if self._lost is None:

@@ -20,6 +20,14 @@ OPTIONS = {
     "seed": ("seed", "N", "of everything random (default: 1)"),
 }
 
+# Of --ablation: each option's default, and what it is.
+ABLATION_OPTIONS: dict[str, tuple[str | int | None, str, str]] = {
+    "losses": ("0,1,2,5,10,20", "P,...", "percent lost both ways, of --ablation"),
+    "rtts": ("40,100,300", "MS,...", "round-trip times, of --ablation"),
+    "seeds": (1, "N", "of each run of --ablation, from --seed on (default: 1)"),
+    "stacks": (None, "A,B,...", "rows of --ablation, such as all,no-fec,nack,key (default: all)"),
+}
+
 # ours: nobody scores less than that; libvmaf's n_subsample is an int.
 MAX_VMAF_EVERY = 1_000_000
 
@@ -42,6 +50,8 @@ examples:
       stock aiortc on the same link
   codecpilot simulate --policies codecpilot,gcc,aiortc --traces *.down --seconds 120 --out out/
       what each makes of recorded cellular links, in one table
+  codecpilot simulate --ablation --burst 1,4 --seeds 5 --rate 800 --seconds 60 --out out/
+      what each means against loss is worth, over losses and round-trip times
   codecpilot simulate --compare ours.toml aiortc.toml --rate 800 --out out/
       two policies on the same link and seed, side by side
 """
@@ -70,7 +80,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "--policies",
         metavar="A,B,...",
-        help="run each of codecpilot, gcc, remb, none, aiortc, and tabulate what a sends to b",
+        help="run each of codecpilot, gcc, remb, none, nack, key, aiortc, and tabulate what a sends to b",
     )
     parser.add_argument(
         "--traces",
@@ -81,7 +91,16 @@ def add_parser(subparsers: Any) -> None:
         help="run each policy over each Mahimahi trace from a to b",
     )
     parser.add_argument(
-        "--workers", type=int, default=2, metavar="N", help="runs at a time of --policies: 1 or 2"
+        "--ablation",
+        action="store_true",
+        help="run each means against loss alone and taken away, and tabulate what a sends to b",
+    )
+    for option, (default, metavar, text) in ABLATION_OPTIONS.items():
+        parser.add_argument(
+            f"--{option}", default=default, type=type(default or ""), metavar=metavar, help=text
+        )
+    parser.add_argument(
+        "--workers", type=int, default=2, metavar="N", help="runs at a time of many: 1 or 2"
     )
     parser.add_argument(
         "--costs", type=Path, metavar="FILE", help="device costs from codecpilot doctor --json"
@@ -109,8 +128,12 @@ def run(args: argparse.Namespace) -> int:
         raise LocalError("--compare takes its two scenarios alone")
     if args.traces and not args.policies:
         raise LocalError("--traces needs --policies, such as --policies codecpilot,gcc")
-    if args.policies and args.compare:
-        raise LocalError("--policies and --compare exclude each other")
+    if sum(map(bool, (args.policies, args.compare, args.ablation))) > 1:
+        raise LocalError("--policies, --compare and --ablation exclude each other")
+    if args.policies or args.ablation:
+        _check_workers(args)
+    if args.ablation:
+        return _ablate(args)
     if args.policies:
         return _compare_policies(args)
     if args.compare:
@@ -122,15 +145,30 @@ def run(args: argparse.Namespace) -> int:
 
 def _compare_policies(args: argparse.Namespace) -> int:
     from ...codecs.errors import LocalError
-    from .policies import MAX_WORKERS, POLICIES, compare_policies
+    from .policies import POLICIES, compare_policies
 
     names = [name.strip() for name in args.policies.split(",")]
     for name in names:
         if name not in POLICIES or names.count(name) > 1:
             raise LocalError(f"--policies {args.policies!r}: each once of {', '.join(POLICIES)}")
+    return compare_policies(names, args.traces, _table(args.scenario, args), args)
+
+
+def _ablate(args: argparse.Namespace) -> int:
+    from .ablation import ablate
+
+    table = _table(args.scenario, args)
+    # Bursts, losses and delays are the grid's.
+    table.pop("burst", None)
+    return ablate(table, args)
+
+
+def _check_workers(args: argparse.Namespace) -> None:
+    from ...codecs.errors import LocalError
+    from .runs import MAX_WORKERS
+
     if not 1 <= args.workers <= MAX_WORKERS:
         raise LocalError(f"--workers {args.workers} is outside 1..{MAX_WORKERS}")
-    return compare_policies(names, args.traces, _table(args.scenario, args), args)
 
 
 def _table(path: Path | None, args: argparse.Namespace) -> Table:
@@ -154,10 +192,12 @@ def _key_help() -> str:
     """Every key; importing the simulator for it would slow each run of the command down."""
     return (
         "keys: seconds seed calls calls_start_s psnr; of peers: source size fps stack cc codec preset\n"
-        "content target_kbps descriptor device clock_ppm wall_error_ms audio_kbps; of links: rate trace\n"
-        "delay_ms jitter_ms reorder reorder_ms loss burst queue_ms queue_bytes cross. A key holds for\n"
-        "both peers or directions; a.KEY, b.KEY, ab.KEY and ba.KEY for one. A wrong value says what is\n"
-        "legal.\n"
+        "content target_kbps recovery temporal_layers fec nack ltr ltr_proactive descriptor device clock_ppm\n"
+        "wall_error_ms audio_kbps; of links: rate trace delay_ms jitter_ms reorder reorder_ms loss burst\n"
+        "queue_ms queue_bytes cross. A key holds for both peers or directions; a.KEY, b.KEY, ab.KEY and\n"
+        "ba.KEY for one. A wrong value says what is legal.\n"
+        "recovery is codecpilot, nack (retransmission, in the end a key frame) or key (key frames alone);\n"
+        "temporal_layers, fec, nack, ltr, ltr_proactive are off, on or auto, whatever recovery says.\n"
         "cc is how a sender finds its rate: codecpilot and gcc follow transport-wide feedback (gcc with\n"
         "libwebrtc's constants), remb what the receiver estimates, none target_kbps alone.\n"
         "cross=0:0,10:1 is one long TCP-like flow from 10 s on; calls=2 holds two calls on the link.\n"

@@ -6,19 +6,15 @@ import argparse
 import io
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
-from rich.progress import Progress
 
 from ...codecs.errors import LocalError
 from ...rtc.simulation.scenario import Table, set_value
-from ..evaluate.job import RunFailure
-from ..evaluate.pool import run_in_processes
 from ..json_file import write_json
 from .policy_table import policy_rows, print_policies
+from .runs import Job, run_jobs
 from .single import prepare, simulate_into
 
 POLICIES: Mapping[str, tuple[str, str]] = {
@@ -26,21 +22,11 @@ POLICIES: Mapping[str, tuple[str, str]] = {
     "gcc": ("cc", "gcc"),
     "remb": ("cc", "remb"),
     "none": ("cc", "none"),
+    "nack": ("recovery", "nack"),
+    "key": ("recovery", "key"),
     "aiortc": ("stack", "aiortc"),
 }
 """What each sets of both peers."""
-
-# ours: a machine that holds calls beside this keeps a processor or two.
-MAX_WORKERS = 2
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
-    """One run, for a worker process: the scenario's values, and the command's other options."""
-
-    values: Table
-    args: argparse.Namespace
-    folder: Path
 
 
 def compare_policies(
@@ -63,7 +49,7 @@ def compare_policies(
     for job in jobs:
         prepare(job.values, args)
     console = Console()
-    summaries = _run(jobs, workers=min(MAX_WORKERS, args.workers), console=console)
+    summaries = run_jobs(jobs, work=run_job, console=console)
     rows = policy_rows(dict(zip(grid, summaries, strict=True)))
     write_json(args.out / "policies.json", {"rows": rows})
     print_policies(rows, console=console)
@@ -94,22 +80,3 @@ def _values(table: Table, *, link: str, policy: str, traces: Sequence[Path]) -> 
         if path.name == link:
             set_value(values, "ab.trace", str(path))
     return values
-
-
-def _run(jobs: Sequence[Job], *, workers: int, console: Console) -> list[Table]:
-    outcomes: list[Any] = [None] * len(jobs)
-    with Progress(console=console, transient=True) as progress:
-        task = progress.add_task("simulating", total=len(jobs))
-        runs = run_in_processes(
-            jobs, workers=workers, progress=lambda index, part: None, work=run_job
-        )
-        try:
-            for index, outcome in runs:
-                if isinstance(outcome, LocalError | RunFailure):
-                    reason = outcome.reason if isinstance(outcome, RunFailure) else outcome
-                    raise LocalError(f"{jobs[index].folder}: {reason}")
-                outcomes[index] = outcome
-                progress.advance(task)
-        finally:
-            runs.close()
-    return outcomes

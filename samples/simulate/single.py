@@ -79,6 +79,16 @@ def simulate_into(request: Request, folder: Path, *, console: Console | None = N
     return summary
 
 
+def figures_of(request: Request) -> Table:
+    """Run and leave no file: the figures alone, without VMAF."""
+    sources = Sources(request.scenario.peers)
+    started_s = time.perf_counter()
+    run = simulate(
+        request.scenario, make_tools(request.scenario, sources=sources, costs=request.costs)
+    )
+    return run_figures(run, wall_s=time.perf_counter() - started_s)
+
+
 def _simulate(
     request: Request, sources: Sources, sinks: dict[str, StillSink], console: Console
 ) -> tuple[Run, float]:

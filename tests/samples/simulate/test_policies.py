@@ -98,7 +98,10 @@ def test_two_at_a_time_write_what_one_writes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "names"),
     [
-        (["--policies", "gcc,vegas"], "each once of codecpilot, gcc, remb, none, aiortc"),
+        (
+            ["--policies", "gcc,vegas"],
+            "each once of codecpilot, gcc, remb, none, nack, key, aiortc",
+        ),
         (["--policies", "gcc,gcc"], "each once of"),
         (["--policies", "gcc", "--workers", "3"], "--workers 3 is outside 1..2"),
         (["--policies", "gcc", "--traces", "/nowhere"], "/nowhere: No such file"),
