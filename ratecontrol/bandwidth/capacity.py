@@ -98,12 +98,17 @@ class Capacity:
             self._memory_bps = (self._bps + self._memory_bps) / 2
             self._is_returning = False
 
-    def grow(self, elapsed_us: int, *, limit_bps: float) -> None:
-        """Nothing queues: try for more, fast towards what the path carried lately."""
+    def grow(self, elapsed_us: int, *, answer_us: float, limit_bps: float) -> None:
+        """Nothing queues: try for more, fast as long as nothing ever has, or back to what was carried.
+
+        answer_us is how long it takes to see what comes of it: fast is no faster than that allows.
+        """
         settings, elapsed_s = self._settings, elapsed_us / 1e6
-        if self._bps < settings.return_below_ratio * self._memory_bps:
-            self._is_returning = True
-            more_bps = settings.return_per_s * self._bps
+        is_below = self._bps < settings.return_below_ratio * self._memory_bps
+        if is_below or not self.is_measured:
+            self._is_returning = is_below
+            per_s = min(settings.return_per_s, settings.return_per_answer * 1e6 / answer_us)
+            more_bps = per_s * self._bps
         else:
             more_bps = min(settings.growth_per_s * self._bps, settings.growth_bps_per_s)
         self._raise(self._bps + more_bps * elapsed_s, limit_bps)

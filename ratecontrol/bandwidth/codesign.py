@@ -261,7 +261,8 @@ class CodesignEstimator:
         is_used = self._delivered.bps(now_us) > APPLICATION_LIMITED_RATIO * self.target_bps
         is_free = queue_us < settings.growing_queue_us and now_us > self._drains_until_us
         if is_free and is_used and not self._losses.is_excessive:
-            capacity.grow(elapsed_us, limit_bps=self._limit_bps)
+            answer_us = (self._in_flight.base_rtt_us or 0) + self._interval_us
+            capacity.grow(elapsed_us, answer_us=answer_us, limit_bps=self._limit_bps)
         if now_us - self._idle_us > settings.drain_after_us:
             self._drains_until_us = now_us + settings.drain_for_us
             self._idle_us = now_us
@@ -289,7 +290,7 @@ class CodesignEstimator:
             return
         competition.rate_bps = min(competition.rate_bps, self._most_bps)
         if competition.is_over(now_us=now_us):
-            self._capacity.raise_to(competition.rate_bps)
+            self._capacity.raise_to(min(competition.rate_bps, self._limit_bps))
             competition.end()
         elif competition.is_path(now_us=now_us):
             self._arrivals.restart()

@@ -56,6 +56,7 @@ class CodesignSettings:
     growth_bps_per_s: int = 150_000
     # Growth back towards what the path carried within these ten seconds, until that fails.
     return_per_s: float = 3.0
+    return_per_answer: float = 0.35
     return_below_ratio: float = 0.6
     memory_us: int = 10_000_000
     failing_queue_us: int = 50_000

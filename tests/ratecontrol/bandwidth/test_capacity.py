@@ -92,13 +92,27 @@ def test_packets_that_are_no_burst_show_nothing(sent_gap_us: int) -> None:
 
 
 def test_it_grows_by_a_part_of_itself_each_second() -> None:
-    settings, capacity = CodesignSettings(), Capacity(CodesignSettings(), start_bps=100_000)
+    settings, capacity = CodesignSettings(), started()
+    serve(capacity, START_BPS, seconds=1)
+    before_bps = capacity.bps
     for _ in range(20):
-        capacity.grow(50_000, limit_bps=NO_LIMIT)
-    assert 1.3 < capacity.bps / 100_000 < 2
-    large = Capacity(settings, start_bps=50_000_000)
-    large.grow(1_000_000, limit_bps=NO_LIMIT)
-    assert 0 < large.bps - 50_000_000 <= settings.growth_bps_per_s
+        capacity.grow(50_000, answer_us=100_000, limit_bps=NO_LIMIT)
+    assert 0 < capacity.bps - before_bps <= settings.growth_bps_per_s
+    small = Capacity(settings, start_bps=20_000)
+    serve(small, 20_000, seconds=3)
+    small.grow(1_000_000, answer_us=100_000, limit_bps=NO_LIMIT)
+    assert 1.2 < small.bps / 20_000 < 1.6
+
+
+def test_it_grows_fast_until_anything_has_queued_but_no_faster_than_answers_come() -> None:
+    grown = []
+    for answer_us in (50_000, 500_000):
+        capacity = Capacity(CodesignSettings(), start_bps=100_000)
+        for _ in range(20):
+            capacity.grow(50_000, answer_us=answer_us, limit_bps=NO_LIMIT)
+        grown.append(capacity.bps)
+    assert 1_000_000 < grown[0] < 3_000_000
+    assert 150_000 < grown[1] < 250_000
 
 
 def test_it_returns_faster_to_what_it_carried_lately_than_beyond() -> None:
@@ -109,7 +123,7 @@ def test_it_returns_faster_to_what_it_carried_lately_than_beyond() -> None:
     seconds = 0.0
     while capacity.bps < 500_000:
         capacity.pass_time(50_000, queue_us=0)
-        capacity.grow(50_000, limit_bps=NO_LIMIT)
+        capacity.grow(50_000, answer_us=100_000, limit_bps=NO_LIMIT)
         seconds += 0.05
     assert 0.3 < seconds < 1.2
 
@@ -121,12 +135,12 @@ def test_a_return_that_ends_in_a_queue_gives_up_half_of_its_way() -> None:
         serve(capacity, START_BPS, seconds=1)
         capacity.pass_time(50_000, queue_us=0)
         capacity.lower_to(100_000)
-        capacity.grow(50_000, limit_bps=NO_LIMIT)
+        capacity.grow(50_000, answer_us=100_000, limit_bps=NO_LIMIT)
         capacity.pass_time(50_000, queue_us=queue_us)
         capacity.lower_to(330_000)
         capacity.raise_to(400_000)
         # 400 kbps are less than 0.6 of 1 Mbps, and more than 0.6 of what is left of it.
-        capacity.grow(50_000, limit_bps=NO_LIMIT)
+        capacity.grow(50_000, answer_us=100_000, limit_bps=NO_LIMIT)
         ways.append(capacity.bps - 400_000)
     assert ways[0] > 3 * ways[1] > 0
 
@@ -138,15 +152,15 @@ def test_what_was_carried_is_forgotten() -> None:
     serve(capacity, 100_000, seconds=2)
     for _ in range(1_200):
         capacity.pass_time(50_000, queue_us=0)
-    capacity.grow(1_000_000, limit_bps=NO_LIMIT)
+    capacity.grow(1_000_000, answer_us=100_000, limit_bps=NO_LIMIT)
     assert 100_000 < capacity.bps < 150_000
 
 
 def test_no_rise_passes_its_limit_and_none_lowers() -> None:
     capacity = started()
-    capacity.grow(1_000_000, limit_bps=START_BPS + 1_000)
+    capacity.grow(1_000_000, answer_us=100_000, limit_bps=START_BPS + 1_000)
     assert capacity.bps == START_BPS + 1_000
-    capacity.grow(1_000_000, limit_bps=5_000)
+    capacity.grow(1_000_000, answer_us=100_000, limit_bps=5_000)
     capacity.unqueued(1_250, gap_us=1_000, sent_gap_us=1_000, limit_bps=5_000)
     capacity.raise_to(20_000)
     capacity.queued(1_250, gap_us=0, limit_bps=5_000)
@@ -199,7 +213,7 @@ def test_no_step_passes_its_limit_nor_leaves_the_range(
             case "unqueued":
                 capacity.unqueued(a, gap_us=b, sent_gap_us=b, limit_bps=limit_bps)
             case "grow":
-                capacity.grow(a, limit_bps=b)
+                capacity.grow(a, answer_us=100_000, limit_bps=b)
             case "pass":
                 capacity.pass_time(a, queue_us=b)
             case _:
