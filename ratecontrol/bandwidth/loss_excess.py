@@ -15,6 +15,8 @@ from .messages import Feedback
 WINDOW_US = 1_000_000
 MIN_PACKETS = 20
 WINDOWS = 10
+# ours: no path that is worth calling over loses more by itself; a policer does, for as long as it is exceeded.
+MOST_INHERENT_RATIO = 0.2
 # ours: at 30 packets a second chance alone passes the threshold; loss has to be so many standard
 # deviations beyond it. A path that loses 5 % was held at an eighth of its 800 kbps after an outage.
 DEVIATIONS = 1
@@ -55,11 +57,11 @@ class LossExcess:
             return None
         loss, delivered_bps = self._lost / self._packets, self._delivered_bytes * 8e6 / elapsed_us
         self._losses.append(loss)
-        inherent = min(self._losses)
+        inherent = min(*self._losses, MOST_INHERENT_RATIO)
         deviation = math.sqrt(loss * (1 - loss) / self._packets)
         self.is_excessive = loss - inherent > self._threshold_ratio + DEVIATIONS * deviation
         self._began_us = feedback.now_us
         self._packets = self._lost = self._delivered_bytes = 0
-        if not self.is_excessive or elapsed_us > LONGEST_US or inherent == 1:
+        if not self.is_excessive or elapsed_us > LONGEST_US:
             return None
         return TRY_RATIO * delivered_bps / (1 - inherent)
