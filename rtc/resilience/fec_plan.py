@@ -19,6 +19,7 @@ LEVELS = ((0.08, 20), (0.15, 34), (1.0, 50))
 # ours: groups of frames would be longer than a retransmission takes on shorter paths.
 LONG_RTT_US = 200_000
 LONG_FRAMES = 3
+SHORT_FRAMES = 2
 # ours: from this mean on a burst takes more of one frame than its FEC gives back.
 BURST_PACKETS = 2.0
 
@@ -28,9 +29,11 @@ class FecPlan:
     """percent FEC packets for a hundred of the base layer; 0 for none.
 
     A group has at least so many frames, and at most max_frames where it has too few packets for one of FEC.
+    It has least FEC packets if that is not too many for it.
     """
 
     percent: int
+    least: int = 1
     frames: int = 1
     max_frames: int = 1
 
@@ -43,13 +46,15 @@ def fec_plan(loss: Loss, *, before: FecPlan, rtt_us: int | None, switch: Switch)
     rtt_us = DEFAULT_RTT_US if rtt_us is None else rtt_us
     is_long = rtt_us >= LONG_RTT_US
     is_bursty = loss.burst_packets >= BURST_PACKETS
-    least = OFF_RATIO if before.percent else ON_RATIO
-    is_wanted = loss.ratio >= least and rtt_us > SLOW_RTT_US and (is_long or not is_bursty)
+    least_ratio = OFF_RATIO if before.percent else ON_RATIO
+    is_wanted = loss.ratio >= least_ratio and rtt_us > SLOW_RTT_US
     if switch is Switch.OFF or (switch is Switch.AUTO and not is_wanted):
         return NO_FEC
     percent = next(percent for ratio, percent in LEVELS if loss.lasting_ratio <= ratio)
+    frames = LONG_FRAMES if is_long else SHORT_FRAMES
     return FecPlan(
         percent=percent,
-        frames=LONG_FRAMES if is_bursty else 1,
-        max_frames=LONG_FRAMES if is_long else 1,
+        least=round(loss.burst_packets) if is_bursty else 1,
+        frames=frames if is_bursty else 1,
+        max_frames=frames if is_bursty or is_long else 1,
     )

@@ -124,7 +124,7 @@ class FecProtection:
     def _end_group(self, *, waits: bool = False) -> list[tuple[int, FecPacket]]:
         """FEC over the open group; none where it has so few packets that FEC would cost too much."""
         count = len(self._open)
-        parts = -(-count * self.plan.percent // 100)
+        parts = max(self.plan.least, -(-count * self.plan.percent // 100))
         if 100 * parts > count * MOST_PERCENT:
             if waits:
                 return []
