@@ -104,7 +104,7 @@ def test_a_window_of_a_long_pause_is_no_rate() -> None:
 
 def test_where_all_is_lost_nothing_is_carried() -> None:
     excess = LossExcess(threshold_ratio=THRESHOLD)
-    assert tell(excess, 10, 10, 10) == []
+    assert set(tell(excess, 10, 10, 10)) == {0}
 
 
 @given(
