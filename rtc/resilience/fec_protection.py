@@ -57,6 +57,10 @@ class FecProtection:
         self._group_of: dict[int, _Group] = {}
         self._next_id = 0
 
+    def __len__(self) -> int:
+        """Media packets whose FEC is remembered."""
+        return len(self._group_of)
+
     @property
     def is_on(self) -> bool:
         """Whether packets are protected."""
