@@ -276,6 +276,17 @@ def test_fec_recovered_what_was_lost_and_not_repeated_in_time():
     assert [p.sequence for p in made.packets if p.kind is PacketKind.RTX] == [0, 1]
 
 
+def test_what_was_lost_and_comes_again_unasked_is_no_padding():
+    made = recorder()
+    encode(made, 0)
+    packet = media(0, 5)
+    made.sent(packet.serialize(), Lost(LossReason.LOSS), now_us=0)
+    again = wrap_rtx(packet, payload_type=AV1.rtx_payload_type, ssrc=2, sequence_number=7)
+    for now_us in (10_000, 20_000):
+        made.sent(again.serialize(), ARRIVES, now_us=now_us)
+    assert [p.kind for p in made.packets[1:]] == [PacketKind.RTX, PacketKind.PADDING]
+
+
 def test_what_nobody_asked_for_is_padding():
     made = recorder()
     encode(made, 0)
