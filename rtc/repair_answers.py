@@ -29,8 +29,8 @@ from .stats import OutboundCounters
 
 # ours: reordering, and the time that a receiver takes to send feedback.
 HOLD_MARGIN_US = 20_000
-# ours: half a frame interval and its encoding: so long the path is free before a frame that restarts.
-QUICK_REPAIR_US = 20_000
+# ours: a frame interval. So long the path is free, in the mean, before a frame that restarts has left.
+QUICK_REPAIR_US = 33_000
 # ours: a held answer is one packet; more of them than this are answered at once.
 MAX_HELD = 64
 
