@@ -34,13 +34,14 @@ ACKNOWLEDGE_US = 120_000
 QUICK_RTT_US = 60_000
 # ours: the upper layer's pictures are worth asking for again only where they come in time.
 UPPER_RTT_US = 60_000
-# ours: proactive recovery pays where losses that FEC leaves would freeze the picture for longer.
-PROACTIVE_RATIO = 0.05
-PROACTIVE_RTT_US = 150_000
-# ours: twice a round trip halves what an answer to the loss would freeze (at 300 ms, 5 % in bursts: 4.2 s of
-# 30 s against 6.8 s once a round trip), and costs nothing of the picture shown, which freezes less.
-PROACTIVE_A_ROUND = 2
-PROACTIVE_INTERVAL_US = 100_000
+# ours: going on before a loss is known pays from so much loss on, and where an answer takes longer than a
+# frame interval or two. 30 s of the webcam clip at 800 kbps with 5 % lost froze, without and with it, 1.6 and
+# 0.1 s at a round trip of 100 ms, 2.5 and 0.7 s at 300 ms; in bursts of 4 4.2 and 1.2 s, 6.8 and 2.4 s.
+PROACTIVE_RATIO = 0.02
+PROACTIVE_RTT_US = 80_000
+# ours: once a round trip at this loss, more often in proportion, up to each base frame of two layers at 30 fps.
+PROACTIVE_ROUND_RATIO = 0.0125
+PROACTIVE_INTERVAL_US = 66_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +121,8 @@ class ResiliencePolicy:
         recovery = self._recovery(situation)
         if recovery is not None and situation.ltr_age_us is None:
             return PicturePlan(key=True, reason=recovery)
-        if self.has_layers and situation.may_be_upper and recovery is None:
+        can_wait = recovery in (None, Reason.PROACTIVE)
+        if self.has_layers and situation.may_be_upper and can_wait:
             return PicturePlan(temporal_id=1)
         finer = _is_finer_due(situation)
         pinned = situation.has_references and self._is_pin_due(situation)
@@ -168,10 +170,8 @@ class ResiliencePolicy:
             return Reason.BURST
         if may_react and situation.damage and rtt_us >= QUICK_RTT_US:
             return Reason.LOSS
-        spacing_us = max(PROACTIVE_INTERVAL_US, rtt_us // PROACTIVE_A_ROUND)
-        if self._is_proactive(situation, rtt_us) and (since_us is None or since_us >= spacing_us):
-            return Reason.PROACTIVE
-        return None
+        is_due = since_us is None or since_us >= _spacing_us(situation.loss, rtt_us)
+        return Reason.PROACTIVE if is_due and self._is_proactive(situation, rtt_us) else None
 
     def _is_proactive(self, situation: Situation, rtt_us: int) -> bool:
         switch = self.settings.ltr_proactive
@@ -190,3 +190,9 @@ class ResiliencePolicy:
 def _is_finer_due(situation: Situation) -> bool:
     finer_us = situation.finer_us
     return finer_us is None or situation.now_us - finer_us >= LTR_INTERVAL_US
+
+
+def _spacing_us(loss: Loss, rtt_us: int) -> int:
+    """How long after a recovery frame the next one comes whatever is known."""
+    ratio = max(loss.ratio, PROACTIVE_ROUND_RATIO)
+    return max(PROACTIVE_INTERVAL_US, round(rtt_us * PROACTIVE_ROUND_RATIO / ratio))

@@ -117,16 +117,33 @@ def test_references_are_pinned_often_while_loss_is_fresh():
     assert not plan(lossy, **calm).ltr
 
 
-def test_recovery_frames_come_before_a_loss_is_known_where_it_is_likely_and_far():
-    likely = Loss(recent_ratio=0.05, lasting_ratio=0.05)
-    far = {"rtt_us": 300_000, "loss": likely}
-    assert plan(policy(), **far).reason is Reason.PROACTIVE
-    assert not plan(policy(), **far, recovered_us=NOW_US - 149_999).from_ltr
-    assert plan(policy(), **far, recovered_us=NOW_US - 150_000).from_ltr
-    assert not plan(policy(), rtt_us=149_999, loss=likely).from_ltr
-    assert not plan(policy(), rtt_us=300_000).from_ltr
-    assert not plan(policy(ltr_proactive=Switch.OFF), **far).from_ltr
-    assert plan(policy(ltr_proactive=Switch.ON)).reason is Reason.PROACTIVE
+def proactive(
+    found: ResiliencePolicy, *, ratio: float, rtt_ms: int = 300, after_us: int | None = None
+):
+    return plan(
+        found,
+        loss=Loss(recent_ratio=ratio, lasting_ratio=ratio),
+        rtt_us=rtt_ms * 1000,
+        recovered_us=None if after_us is None else NOW_US - after_us,
+    ).reason
+
+
+def test_recovery_frames_come_before_a_loss_is_known_where_it_is_likely_and_an_answer_slow():
+    assert proactive(policy(), ratio=0.02) is Reason.PROACTIVE
+    assert proactive(policy(), ratio=0.019) is None
+    assert proactive(policy(), ratio=0.02, rtt_ms=79) is None
+    assert proactive(policy(ltr_proactive=Switch.OFF), ratio=0.02) is None
+    assert proactive(policy(ltr_proactive=Switch.ON), ratio=0.0, rtt_ms=10) is Reason.PROACTIVE
+
+
+@pytest.mark.parametrize(
+    ("ratio", "rtt_ms", "spacing_us"),
+    [(0.025, 300, 150_000), (0.05, 300, 75_000), (0.2, 300, 66_000), (0.05, 100, 66_000)],
+)
+def test_they_are_spaced_by_loss_and_round_trip(ratio, rtt_ms, spacing_us):
+    early = proactive(policy(), ratio=ratio, rtt_ms=rtt_ms, after_us=spacing_us - 1)
+    due = proactive(policy(), ratio=ratio, rtt_ms=rtt_ms, after_us=spacing_us)
+    assert (early, due) == (None, Reason.PROACTIVE)
 
 
 def test_each_means_can_be_switched_for_good():
