@@ -464,7 +464,9 @@ def test_sizes_are_those_of_the_datagrams_and_times_those_of_leaving():
     streams.now_us = FRAME_US
     packets = streams.frame(0)
     assert len(packets) >= 2
-    assert [p.size_bytes for p in estimator.sent] == [len(p.serialize()) + RTP_OVERHEAD_BYTES for p in packets]
+    assert [p.size_bytes for p in estimator.sent] == [
+        len(p.serialize()) + RTP_OVERHEAD_BYTES for p in packets
+    ]
     stamps = [VALUES.unpack(packet).abs_send_time for packet in packets]
     assert stamps == [abs_send_time(p.sent_us + WALL_OFFSET_US) for p in estimator.sent]
     assert len(set(stamps)) == len(stamps)
