@@ -138,7 +138,7 @@ def test_recovery_frames_come_before_a_loss_is_known_where_it_is_likely_and_an_a
 
 @pytest.mark.parametrize(
     ("ratio", "rtt_ms", "spacing_us"),
-    [(0.025, 300, 150_000), (0.05, 300, 75_000), (0.2, 300, 66_000), (0.05, 100, 66_000)],
+    [(0.025, 300, 150_000), (0.05, 300, 75_000), (0.2, 300, 50_000), (0.05, 100, 50_000)],
 )
 def test_they_are_spaced_by_loss_and_round_trip(ratio, rtt_ms, spacing_us):
     early = proactive(policy(), ratio=ratio, rtt_ms=rtt_ms, after_us=spacing_us - 1)
