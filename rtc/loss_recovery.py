@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
+from itertools import islice
 
 from ..codecs.types import Codec, EncodedFrame
 from .flights import PacketFate
@@ -107,7 +108,7 @@ class LossRecovery:
 
         Then nothing of it need be sent again, which would only delay that frame.
         """
-        lost = self._uncovered()
+        lost = self._uncovered(most=1)
         if lost and now_us - lost[0].lost_us > RESTART_WAIT_US:
             return False
         plan = self.policy.picture(self._situation(self._recovery, codec, rtt_us, now_us))
@@ -229,7 +230,7 @@ class LossRecovery:
             loss=self.loss(now_us=now_us),
             key=self._key_reason if self.keys.wanted else None,
             recovery=recovery,
-            damage=len(self._uncovered()),
+            damage=len(self._uncovered(most=2)),
             ltr_age_us=None if acknowledged is None else now_us - acknowledged.sent_us,
             pinned_us=self.ltrs.last_sent_us,
             finer_us=self._finer_us,
@@ -255,10 +256,11 @@ class LossRecovery:
         answered_us = (DEFAULT_RTT_US if rtt_us is None else rtt_us) + ANSWER_US
         return now_us - self._recovered_us < answered_us
 
-    def _uncovered(self) -> list[LostPacket]:
-        """Lost packets that nothing but a retransmission can give back, the oldest first."""
+    def _uncovered(self, most: int | None = None) -> list[LostPacket]:
+        """Lost packets that nothing but a retransmission can give back, the oldest of them first."""
         covers = self.protection.covers
-        return [lost for lost in self._delivered.damage if not covers(lost.sequence_number)]
+        lost = (lost for lost in self._delivered.damage if not covers(lost.sequence_number))
+        return list(islice(lost, most))
 
     def _media_arrived(self, fate: PacketFate) -> None:
         self._regain(self.protection.media_reported(fate.sequence_number, arrived=True))

@@ -7,7 +7,7 @@ It is damaged while a packet of it is reported lost and has not arrived since.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 # ours: four seconds at 30 fps; feedback that stays away as long tells nothing of a call that goes on.
@@ -42,9 +42,9 @@ class DeliveredFrames:
         self._lost: dict[tuple[int, int], LostPacket] = {}
 
     @property
-    def damage(self) -> tuple[LostPacket, ...]:
+    def damage(self) -> Iterable[LostPacket]:
         """Packets whose loss keeps the receiver from going on, the oldest first."""
-        return tuple(self._lost.values())
+        return self._lost.values()
 
     def sent(
         self,

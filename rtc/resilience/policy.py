@@ -51,7 +51,7 @@ class Situation:
     """What is known when a picture is to be encoded.
 
     key and recovery name why a key frame, or a frame that needs nothing lost, was asked for; None
-    when it was not. damage counts the lost packets that nothing covers; ltr_age_us is the age of the
+    when it was not. damage is how many lost packets nothing covers, 2 for more; ltr_age_us is the age of the
     newest acknowledged reference, None without one that could be read. pinned_us is when a reference
     was sent last, finer_us the last one of higher quality, recovered_us the last recovery frame.
     """
