@@ -63,21 +63,21 @@ class ArrivalGroups:
         """Take a packet; returns a delta when it completes the group before it."""
         group = self._current
         if group is None:
-            self._start(sent_us, arrival_us, now_us)
+            self._start(sent_us=sent_us, arrival_us=arrival_us, now_us=now_us)
             return None
         if sent_us < group.first_sent_us:
             return None
-        if self._joins(group, sent_us, arrival_us):
+        if self._joins(group, sent_us=sent_us, arrival_us=arrival_us):
             group.last_sent_us = max(group.last_sent_us, sent_us)
             group.last_arrival_us = arrival_us
             group.reported_us = now_us
             return None
         previous, self._previous = self._previous, group
         delta = None if previous is None else self._compare(previous, group)
-        self._start(sent_us, arrival_us, now_us)
+        self._start(sent_us=sent_us, arrival_us=arrival_us, now_us=now_us)
         return delta
 
-    def _start(self, sent_us: int, arrival_us: int, now_us: int) -> None:
+    def _start(self, *, sent_us: int, arrival_us: int, now_us: int) -> None:
         self._current = _Group(
             first_sent_us=sent_us,
             last_sent_us=sent_us,
@@ -86,7 +86,7 @@ class ArrivalGroups:
             reported_us=now_us,
         )
 
-    def _joins(self, group: _Group, sent_us: int, arrival_us: int) -> bool:
+    def _joins(self, group: _Group, *, sent_us: int, arrival_us: int) -> bool:
         send_gap_us = sent_us - group.last_sent_us
         arrival_gap_us = arrival_us - group.last_arrival_us
         if send_gap_us <= 0 or sent_us - group.first_sent_us <= self._settings.length_us:

@@ -51,12 +51,22 @@ class Arrivals:
         """
         if self._first_us is None:
             self._first_us = now_us
-        self._measure(packet, arrival_us - packet.sent_us, capacity_bps, now_us)
+        self._measure(
+            packet,
+            delay_us=arrival_us - packet.sent_us,
+            capacity_bps=capacity_bps,
+            now_us=now_us,
+        )
         if base_rtt_us is not None:
             longest_us = now_us - packet.sent_us - base_rtt_us
             if self.queue_us > longest_us + CLOCK_SLACK_US:
                 self.restart()
-                self._measure(packet, arrival_us - packet.sent_us, capacity_bps, now_us)
+                self._measure(
+                    packet,
+                    delay_us=arrival_us - packet.sent_us,
+                    capacity_bps=capacity_bps,
+                    now_us=now_us,
+                )
         last, self._last = self._last, (packet, arrival_us)
         if last is None or arrival_us < last[1]:
             return None
@@ -64,7 +74,7 @@ class Arrivals:
             queue_us=self.queue_us,
             gap_us=arrival_us - last[1],
             sent_gap_us=packet.sent_us - last[0].sent_us,
-            has_queued=self._has_queued(packet, arrival_us, last, now_us),
+            has_queued=self._has_queued(packet, arrival_us=arrival_us, last=last, now_us=now_us),
         )
 
     def restart(self) -> None:
@@ -72,7 +82,9 @@ class Arrivals:
         self._base.restart()
         self._last = None
 
-    def _measure(self, packet: SentPacket, delay_us: int, capacity_bps: float, now_us: int) -> None:
+    def _measure(
+        self, packet: SentPacket, *, delay_us: int, capacity_bps: float, now_us: int
+    ) -> None:
         size_bytes = packet.size_bytes
         self._base.add(delay_us, size_bytes=size_bytes, now_us=now_us)
         self.queue_us = self._base.queue_us(
@@ -80,7 +92,7 @@ class Arrivals:
         )
 
     def _has_queued(
-        self, packet: SentPacket, arrival_us: int, last: tuple[SentPacket, int], now_us: int
+        self, packet: SentPacket, *, arrival_us: int, last: tuple[SentPacket, int], now_us: int
     ) -> bool:
         settings, least_us = self._settings, self._base.least_us
         if least_us is not None and packet.sent_us + least_us + settings.slack_us < last[1]:

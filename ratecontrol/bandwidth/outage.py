@@ -34,11 +34,6 @@ class OutageGuard:
         self._lowered_us: int | None = None
         self._before_bps: int | None = None
 
-    @property
-    def is_out(self) -> bool:
-        """Whether the rate was lowered since feedback was last heard."""
-        return self._before_bps is not None
-
     def handle_sent(self, *, now_us: int) -> None:
         """Take note that a packet leaves."""
         self._sent_us = now_us
