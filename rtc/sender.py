@@ -52,7 +52,7 @@ class SenderCore:
         feedback, which a core takes no notice of. Without one the stream has its own, which only paces.
         """
         self.settings = settings
-        self.counters = OutboundCounters(targetBitrate=settings.target_bps)
+        self.counters = OutboundCounters()
         self.path = path or SendPath(estimator=None, wall_offset_us=wall_offset_us)
         self._adaptation = RateAdaptation(
             codecs=settings.codecs, counters=self.counters, now_us=now_us
@@ -95,7 +95,6 @@ class SenderCore:
     def set_target(self, target_bps: int) -> None:
         """Set the application's rate; the path, or a receiver's REMB, may hold it lower."""
         self._rate.max_bps = checked_target(target_bps)
-        self.counters.targetBitrate = self.target_bps
 
     def set_codec(self, codec: Codec | None) -> None:
         """Go on with this negotiated codec, whatever the rate; None leaves it to the rate again.
@@ -152,12 +151,8 @@ class SenderCore:
         if self._held_until_us is not None:
             return None
         picture, self._pending = self._pending, None
-        self.counters.targetBitrate = self.target_bps
         self._adaptation.decide(
-            picture,
-            target_bps=self.counters.targetBitrate,
-            max_bps=self._rate.max_bps,
-            now_us=now_us,
+            picture, target_bps=self.target_bps, max_bps=self._rate.max_bps, now_us=now_us
         )
         plan = self._recovery.plan(
             codec=self.codec.codec,
@@ -198,7 +193,6 @@ class SenderCore:
         if isinstance(message, ReceiverEstimatedMaximumBitrate):
             if self.settings.identity.ssrc in message.ssrcs:
                 self._rate.set_remb(message.bitrate_bps, now_us=now_us)
-                self.counters.targetBitrate = self.target_bps
         else:
             self._answers.handle(
                 message,
@@ -283,7 +277,7 @@ class SenderCore:
             temporal_id=plan.temporal_id,
             from_ltr=plan.from_ltr,
             acknowledged=self._recovery.ltrs.take_acknowledged(),
-            target_bps=self.counters.targetBitrate,
+            target_bps=self.target_bps,
             preset=self.settings.preset,
             content=self.settings.content,
             now_us=now_us,

@@ -52,7 +52,6 @@ class OutboundCounters:
     codecSwitches: int = 0
     qualityLimitationReason: QualityLimitationReason = QualityLimitationReason.NONE
     qualityLimitationResolutionChanges: int = 0
-    targetBitrate: int = 0
     roundTripTimeUs: int | None = None
     remotePacketsLost: int = 0
     remoteFractionLost: int = 0

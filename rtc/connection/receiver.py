@@ -121,7 +121,9 @@ class CallRtpReceiver(RTCRtpReceiver, CoreEndpoint):
         """Statistics under W3C's names."""
         if self._driver is None:
             return await super().getStats()
-        entries = inbound_stats(self, self._driver.core, self._driver.implementation)
+        entries = inbound_stats(
+            self, core=self._driver.core, implementation=self._driver.implementation
+        )
         return stats_report(entries, self.transport)
 
     def getSynchronizationSources(self) -> list[RTCRtpSynchronizationSource]:

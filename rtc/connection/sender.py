@@ -106,7 +106,13 @@ class CallRtpSender(RTCRtpSender, CoreEndpoint):
             transport = cast(CallDtlsTransport, self.transport)
             path = transport.open_send_path(has_feedback=TRANSPORT_CC in settings.extensions)
             self.transport._register_rtp_sender(self, parameters)
-            self._driver = SenderDriver(self, settings, path, self._settings, self._emit)
+            self._driver = SenderDriver(
+                self,
+                settings=settings,
+                path=path,
+                encoder_threads=self._settings.encoder_threads,
+                emit=self._emit,
+            )
             self.runs_core = True
 
     async def stop(self) -> None:
@@ -122,8 +128,12 @@ class CallRtpSender(RTCRtpSender, CoreEndpoint):
         """Statistics under W3C's names."""
         if self._driver is None:
             return await super().getStats()
-        core, implementation = self._driver.core, self._driver.implementation
-        entries = outbound_stats(self, core, implementation, now_us=now_us())
+        entries = outbound_stats(
+            self,
+            core=self._driver.core,
+            implementation=self._driver.implementation,
+            now_us=now_us(),
+        )
         return stats_report(entries, self.transport)
 
     def handle_rtp_data(self, data: bytes, *, arrival_us: int) -> None:

@@ -24,7 +24,6 @@ from ..sender import SenderCore, SenderSettings
 from .capture_times import CaptureTimes
 from .clock import now_us, wall_offset_us
 from .pump import EventSink, Pump
-from .settings import CallSettings
 
 logger = logging.getLogger("codecpilot.rtc")
 
@@ -38,9 +37,10 @@ class SenderDriver(Pump):
     def __init__(
         self,
         sender: RTCRtpSender,
+        *,
         settings: SenderSettings,
         path: SendPath,
-        call: CallSettings,
+        encoder_threads: int,
         emit: EventSink,
     ) -> None:
         self._sender = sender
@@ -54,7 +54,7 @@ class SenderDriver(Pump):
         )
         self._session = EncoderSession(
             open_encoder=lambda codec, width, height: open_encoder(
-                codec, width=width, height=height, threads=call.encoder_threads
+                codec, width=width, height=height, threads=encoder_threads
             ),
             controller=FrameController(),
         )

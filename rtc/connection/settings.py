@@ -13,7 +13,7 @@ from ..estimators import CongestionControl
 from ..resilience.settings import ResilienceSettings
 from ..sender import MIN_TARGET_BPS
 
-# The design's range for calls is 10 to 400 kbps; ours: what 640x360 looks good at.
+# ours: what 640x360 looks good at.
 DEFAULT_TARGET_BPS = 400_000
 
 
@@ -22,11 +22,11 @@ class CallSettings:
     """Settings of a CallPeerConnection.
 
     target_bps is the highest video rate of each sender, audio_bps that of Opus, which gives way where
-    the path is narrow; codecs are offered in this order; preset is a row of the AV1 preset table. For
-    experiments congestion_control names another way of following the path, start_bps is what the path
-    is taken for before anything is known of it (None: what suits the way it is followed),
-    dependency_descriptor may be refused, and resilience switches means against loss. Raises LocalError
-    for a value outside its range.
+    the path is narrow; codecs are offered in this order; preset is a row of the AV1 preset table;
+    encoder_threads are those of each AV1 encoder. For experiments congestion_control names another way
+    of following the path, start_bps is what the path is taken for before anything is known of it (None:
+    what suits the way it is followed), dependency_descriptor may be refused, and resilience switches
+    means against loss. Raises LocalError for a value outside its range.
     """
 
     target_bps: int = DEFAULT_TARGET_BPS

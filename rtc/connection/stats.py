@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable
+from dataclasses import fields
+from typing import Any
 
 from aiortc.rtcdtlstransport import RTCDtlsTransport
 from aiortc.rtcrtpreceiver import RTCRtpReceiver
@@ -19,6 +21,7 @@ from ..messages import VIDEO_CLOCK_HZ, NegotiatedCodec
 from ..receiver import ReceiverCore
 from ..send_path import SendPath
 from ..sender import SenderCore
+from ..stats import InboundCounters, OutboundCounters
 from .stats_entries import (
     CallInboundRtpStreamStats,
     CallOutboundRtpStreamStats,
@@ -39,7 +42,7 @@ def stats_report(entries: Iterable[RTCStats], transport: RTCDtlsTransport) -> RT
 
 
 def outbound_stats(
-    sender: RTCRtpSender, core: SenderCore, implementation: str, *, now_us: int
+    sender: RTCRtpSender, *, core: SenderCore, implementation: str, now_us: int
 ) -> list[RTCStats]:
     """The entries of a sender: outbound-rtp, its codec, and what the peer reported."""
     durations_us = core.quality_limitation_durations_us(now_us=now_us)
@@ -53,55 +56,28 @@ def outbound_stats(
         ssrc=identity.ssrc,
         kind=sender.kind,
         transportId=transport_id,
-        packetsSent=c.packetsSent,
-        bytesSent=c.bytesSent,
         trackId=str(id(sender.track)),
         mid=identity.mid or "",
         codecId=codec.id,
         codec=core.codec.codec,
         encoderImplementation=implementation,
         targetBitrate=core.target_bps,
-        qualityLimitationReason=c.qualityLimitationReason,
         qualityLimitationDurations={
             reason: duration_us / _US_PER_S for reason, duration_us in durations_us.items()
         },
-        qualityLimitationResolutionChanges=c.qualityLimitationResolutionChanges,
-        framesEncoded=c.framesEncoded,
-        framesSent=c.framesSent,
-        keyFramesEncoded=c.keyFramesEncoded,
-        qpSum=c.qpSum,
         totalEncodeTime=c.totalEncodeTimeUs / _US_PER_S,
-        frameWidth=c.frameWidth,
-        frameHeight=c.frameHeight,
-        headerBytesSent=c.headerBytesSent,
-        totalPacketSendDelay=c.totalPacketSendDelayUs / _US_PER_S,
-        retransmittedPacketsSent=c.retransmittedPacketsSent,
-        retransmittedBytesSent=c.retransmittedBytesSent,
-        nackCount=c.nackCount,
-        pliCount=c.pliCount,
-        firCount=c.firCount,
-        fecPacketsSent=c.fecPacketsSent,
-        fecBytesSent=c.fecBytesSent,
-        rpsiCount=c.rpsiCount,
-        ltrFramesSent=c.ltrFramesSent,
-        recoveryFramesSent=c.recoveryFramesSent,
-        framesCaptured=c.framesCaptured,
-        framesLeftOut=c.framesLeftOut,
-        framesDropped=c.framesDropped,
-        framesExpired=c.framesExpired,
-        codecSwitches=c.codecSwitches,
-        encodeTries=c.encodeTries,
         totalEncodeCpuTime=c.totalEncodeCpuTimeUs / _US_PER_S,
-        malformedRtcp=c.malformedRtcp,
+        totalPacketSendDelay=c.totalPacketSendDelayUs / _US_PER_S,
+        **_same(c, CallOutboundRtpStreamStats),
     )
     entries: list[RTCStats] = [codec, outbound]
     if c.roundTripTimeUs is not None:
-        entries.append(_remote_inbound(sender, core, codec.timestamp))
+        entries.append(_remote_inbound(sender, core, timestamp=codec.timestamp))
     return entries
 
 
 def inbound_stats(
-    receiver: RTCRtpReceiver, core: ReceiverCore, implementation: str
+    receiver: RTCRtpReceiver, *, core: ReceiverCore, implementation: str
 ) -> list[RTCStats]:
     """The entries of a receiver: inbound-rtp and its codec, once a packet has come."""
     c, flexfec = core.counters, core.settings.flexfec
@@ -116,42 +92,16 @@ def inbound_stats(
         ssrc=core.remote_ssrc,
         kind="video",
         transportId=transport_id,
-        packetsReceived=c.packetsReceived,
-        packetsLost=c.packetsLost,
-        jitter=c.jitter,
         codecId=codec.id,
         codec=core.codec.codec,
         decoderImplementation=implementation,
-        bytesReceived=c.bytesReceived,
-        headerBytesReceived=c.headerBytesReceived,
-        packetsDiscarded=c.packetsDiscarded,
-        retransmittedPacketsReceived=c.retransmittedPacketsReceived,
-        fecPacketsReceived=c.fecPacketsReceived,
-        fecBytesReceived=c.fecBytesReceived,
-        fecPacketsDiscarded=c.fecPacketsDiscarded,
         fecSsrc=flexfec.ssrc if flexfec is not None else None,
-        framesReceived=c.framesReceived,
-        framesDecoded=c.framesDecoded,
-        keyFramesDecoded=c.keyFramesDecoded,
-        framesDropped=c.framesDropped,
-        freezeCount=c.freezeCount,
         totalFreezesDuration=c.totalFreezesDurationUs / _US_PER_S,
         totalDecodeTime=c.totalDecodeTimeUs / _US_PER_S,
         totalAssemblyTime=c.totalAssemblyTimeUs / _US_PER_S,
         totalInterFrameDelay=c.totalInterFrameDelayUs / _US_PER_S,
-        frameWidth=c.frameWidth,
-        frameHeight=c.frameHeight,
-        nackCount=c.nackCount,
-        pliCount=c.pliCount,
-        fecPacketsRecovered=c.fecPacketsRecovered,
-        rpsiCount=c.rpsiCount,
-        ltrAckCount=c.ltrAckCount,
-        ltrFramesDecoded=c.ltrFramesDecoded,
-        recoveryFramesDecoded=c.recoveryFramesDecoded,
-        packetsDuplicated=c.packetsDuplicated,
         malformedPackets=c.malformedRtp,
-        malformedRtcp=c.malformedRtcp,
-        undecodableFrames=c.undecodableFrames,
+        **_same(c, CallInboundRtpStreamStats),
     )
     return [codec, inbound]
 
@@ -181,6 +131,12 @@ def pair_stats(
     )
 
 
+def _same(counters: OutboundCounters | InboundCounters, entry: type[RTCStats]) -> dict[str, Any]:
+    """The counters that an entry has under the same name, and so in the same unit."""
+    names = {field.name for field in fields(entry)}
+    return {name: getattr(counters, name) for name in counters.__slots__ if name in names}
+
+
 def _codec_stats(codec: NegotiatedCodec, transport_id: str) -> RTCCodecStats:
     return RTCCodecStats(
         timestamp=datetime.datetime.now(datetime.UTC),
@@ -194,7 +150,7 @@ def _codec_stats(codec: NegotiatedCodec, transport_id: str) -> RTCCodecStats:
 
 
 def _remote_inbound(
-    sender: RTCRtpSender, core: SenderCore, timestamp: datetime.datetime
+    sender: RTCRtpSender, core: SenderCore, *, timestamp: datetime.datetime
 ) -> RTCRemoteInboundRtpStreamStats:
     c = core.counters
     return RTCRemoteInboundRtpStreamStats(

@@ -46,7 +46,8 @@ class CallOutboundRtpStreamStats(RTCOutboundRtpStreamStats):
     """Outgoing video; codec and what follows firCount are ours. Times in seconds.
 
     rpsiCount counts requests to go on from a long-term reference, ltrFramesSent such references,
-    recoveryFramesSent frames that go on from one.
+    recoveryFramesSent frames that go on from one; nacksHeld packets that were asked for while FEC for
+    them was under way.
     """
 
     mid: str
@@ -71,6 +72,7 @@ class CallOutboundRtpStreamStats(RTCOutboundRtpStreamStats):
     nackCount: int
     pliCount: int
     firCount: int
+    nacksHeld: int
     fecPacketsSent: int
     fecBytesSent: int
     rpsiCount: int

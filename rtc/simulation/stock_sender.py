@@ -67,7 +67,7 @@ class StockSender:
     """See the module. A SendingEnd."""
 
     def __init__(self, settings: StockSettings, *, rng: random.Random, now_us: int) -> None:
-        self.counters = OutboundCounters(targetBitrate=DEFAULT_BPS)
+        self.counters = OutboundCounters()
         self.rtt_us: int | None = None
         self.estimate_bps: int | None = None
         self._settings = settings
@@ -107,7 +107,6 @@ class StockSender:
             self._key_wanted |= any(media_ssrc == ssrc for media_ssrc, _ in message.requests)
         elif isinstance(message, ReceiverEstimatedMaximumBitrate) and ssrc in message.ssrcs:
             self.target_bps = max(MIN_BPS, min(message.bitrate_bps, MAX_BPS))
-            self.counters.targetBitrate = self.target_bps
 
     def drain(self, *, now_us: int) -> SenderOutput:
         """See SendingEnd."""

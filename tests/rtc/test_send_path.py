@@ -501,7 +501,7 @@ def test_a_fallen_estimate_is_in_the_very_next_job():
     core.handle_picture(picture(streams.now_us))
     job = core.poll_encode(now_us=streams.now_us)
     assert 100_000 <= job.target_bps <= 150_000
-    assert core.counters.targetBitrate == job.target_bps
+    assert core.target_bps == job.target_bps
 
 
 def test_a_fall_that_comes_with_time_alone_is_in_the_job_of_the_same_drain():
