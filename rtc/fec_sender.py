@@ -63,7 +63,10 @@ class FecSender:
         groups = self.protection.left(
             packet.sequence_number, packet.serialize(), ends_frame=packet.marker
         )
-        return [self._outgoing(fec_id, fec, outgoing, now_us=now_us) for fec_id, fec in groups]
+        return [
+            self._outgoing(fec, fec_id=fec_id, last=outgoing, now_us=now_us)
+            for fec_id, fec in groups
+        ]
 
     def numbered(self, packet: RtpPacket) -> RtpPacket:
         """A FlexFEC packet with the next number of its stream."""
@@ -75,7 +78,7 @@ class FecSender:
         return self._flexfec is None or packet.ssrc != self._flexfec.ssrc
 
     def _outgoing(
-        self, fec_id: int, fec: FecPacket, last: OutgoingPacket, *, now_us: int
+        self, fec: FecPacket, *, fec_id: int, last: OutgoingPacket, now_us: int
     ) -> OutgoingPacket:
         media = last.packet
         if self._flexfec is not None:

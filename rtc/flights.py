@@ -40,7 +40,7 @@ class Flights:
     def __len__(self) -> int:
         return len(self._flights)
 
-    def add(self, number: int, packet: OutgoingPacket, sequence_number: int) -> None:
+    def add(self, packet: OutgoingPacket, *, number: int, sequence_number: int) -> None:
         """A packet leaves under the path's number."""
         if packet.repeats is not None:
             sequence_number = packet.repeats

@@ -145,7 +145,7 @@ class OutgoingStream:
             return None
         packets: list[OutgoingPacket] = []
         for sent in due:
-            packet = self._again(sent, PacketKind.RETRANSMISSION, now_us)
+            packet = self._again(sent, kind=PacketKind.RETRANSMISSION, now_us=now_us)
             budget_bytes -= packet.size_bytes
             if budget_bytes < 0:
                 break
@@ -158,7 +158,7 @@ class OutgoingStream:
         sent = self._history.padding()
         if sent is None or self._rtx_types.get(sent.outgoing.packet.payload_type) is None:
             return None
-        return self._again(sent, PacketKind.PADDING, now_us)
+        return self._again(sent, kind=PacketKind.PADDING, now_us=now_us)
 
     def repairable(self, sequence_number: int) -> Repairable | None:
         """A packet that left and may be sent again; None for any other number."""
@@ -182,7 +182,9 @@ class OutgoingStream:
         fixed = packet.packet
         numbered = self._numbered(packet, now_us=now_us)
         if transport_number is not None:
-            self._flights.add(transport_number, packet, numbered.sequence_number)
+            self._flights.add(
+                packet, number=transport_number, sequence_number=numbered.sequence_number
+            )
         self._count(packet, now_us=now_us)
         leaving = replace(numbered, extensions=fixed.extensions + stamps)
         if packet.kind is not PacketKind.MEDIA:
@@ -232,7 +234,7 @@ class OutgoingStream:
         self._history.add(sequence, packet)
         return replace(fixed, sequence_number=sequence)
 
-    def _again(self, sent: Repairable, kind: PacketKind, now_us: int) -> OutgoingPacket:
+    def _again(self, sent: Repairable, *, kind: PacketKind, now_us: int) -> OutgoingPacket:
         """A packet once more, on the RTX stream where there is one."""
         outgoing = sent.outgoing
         packet, size_bytes = outgoing.packet, outgoing.size_bytes

@@ -83,7 +83,7 @@ class PacketReader:
             marker=packet.marker,
             payload=packet.payload,
             of_key=_of_key(codec, packet.payload),
-            starts_frame=_starts_frame(codec, packet.payload, descriptor),
+            starts_frame=_starts_frame(codec, packet.payload, descriptor=descriptor),
             descriptor=descriptor,
             capture_wall_us=None if capture is None else us_from_ntp(capture.ntp_timestamp),
             arrival_us=now_us,
@@ -130,7 +130,7 @@ def _of_key(codec: Codec, payload: bytes) -> bool:
     return is_av1_key_start(payload) if codec is Codec.AV1 else is_h264_key(payload)
 
 
-def _starts_frame(codec: Codec, payload: bytes, descriptor: bytes | None) -> bool | None:
+def _starts_frame(codec: Codec, payload: bytes, *, descriptor: bytes | None) -> bool | None:
     if descriptor:
         # AV1 RTP specification A.8.1: start_of_frame is the descriptor's first bit.
         return bool(descriptor[0] & 0x80)

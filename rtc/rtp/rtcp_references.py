@@ -12,7 +12,6 @@ from codecpilot.codecs.errors import LocalError, RemoteError
 from .rtcp_feedback import PSFB, SSRCS_BYTES, write_feedback
 from .rtcp_message import RtcpMessage, read_words
 
-FRAME_ID_MASK = 0xFFFF
 MAX_ACKNOWLEDGED = 16
 """Ours: a sender holds 4 long-term references, so this is four times all of them."""
 
