@@ -45,6 +45,7 @@ def add_parser(subparsers: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _add_media_arguments(parser)
+    _add_control_arguments(parser)
     link = parser.add_argument_group(
         "emulated link",
         "between the peers, none by default; losses and changes begin with what is measured",
@@ -119,6 +120,15 @@ def _add_media_arguments(parser: argparse.ArgumentParser) -> None:
         help="AV1 preset: ultralow, low, default, high, best",
     )
     parser.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        help="of the drawn scene and of what the link does at random (default: 0)",
+    )
+
+
+def _add_control_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
         "--cc",
         default=opts.CONGESTION_CONTROLS[0],
         choices=opts.CONGESTION_CONTROLS,
@@ -132,12 +142,6 @@ def _add_media_arguments(parser: argparse.ArgumentParser) -> None:
         type=opts.parse_setting,
         metavar="KEY=VALUE",
         help=f"a means against loss ({', '.join(opts.SWITCHES)}): off, on or auto (default)",
-    )
-    parser.add_argument(
-        "--seed",
-        type=int,
-        default=0,
-        help="of the drawn scene and of what the link does at random (default: 0)",
     )
 
 

@@ -47,12 +47,12 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallOptions:
-    """A whole call. seconds None means until it is ended; bitrate_bps and audio_bps (0: no sound) are each
-    direction's.
+    """A whole call. seconds None means until it is ended.
 
-    Recordings go to record_dir, their names begin with record_name. link are the values of an
-    emulated link by the scenario's keys; none: the peers meet directly. cc names how both sides
-    follow the path, switches the means against loss that both leave out or always use.
+    bitrate_bps and audio_bps (0: no sound) are each direction's. Recordings go to record_dir, their names
+    begin with record_name. link are the values of an emulated link by the scenario's keys; none: the peers
+    meet directly. cc names how both sides follow the path, switches the means against loss that both leave
+    out or always use.
     """
 
     source: Source
@@ -165,7 +165,9 @@ def parse_audio_kbps(text: str) -> int:
     """argparse type of --audio; returns bits a second, 0 for no sound."""
     low, high = AUDIO_RANGE_KBPS
     if not re.fullmatch(r"\d{1,9}", text) or not (int(text) == 0 or low <= int(text) <= high):
-        raise argparse.ArgumentTypeError(f"{text!r} is not 0 or a whole number from {low} to {high}")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not 0 or a whole number from {low} to {high}"
+        )
     return 1000 * int(text)
 
 

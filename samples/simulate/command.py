@@ -74,34 +74,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="any key; see below"
     )
-    parser.add_argument(
-        "--compare", nargs=2, type=Path, metavar=("A.toml", "B.toml"), help="run two side by side"
-    )
-    parser.add_argument(
-        "--policies",
-        metavar="A,B,...",
-        help="run each of codecpilot, gcc, remb, none, nack, key, aiortc, and tabulate what a sends to b",
-    )
-    parser.add_argument(
-        "--traces",
-        nargs="+",
-        default=[],
-        type=Path,
-        metavar="FILE",
-        help="run each policy over each Mahimahi trace from a to b",
-    )
-    parser.add_argument(
-        "--ablation",
-        action="store_true",
-        help="run each means against loss alone and taken away, and tabulate what a sends to b",
-    )
-    for option, (default, metavar, text) in ABLATION_OPTIONS.items():
-        parser.add_argument(
-            f"--{option}", default=default, type=type(default or ""), metavar=metavar, help=text
-        )
-    parser.add_argument(
-        "--workers", type=int, default=2, metavar="N", help="runs at a time of many: 1 or 2"
-    )
+    _add_many_arguments(parser)
     parser.add_argument(
         "--costs", type=Path, metavar="FILE", help="device costs from codecpilot doctor --json"
     )
@@ -143,6 +116,38 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _add_many_arguments(parser: argparse.ArgumentParser) -> None:
+    """Several runs for one request."""
+    parser.add_argument(
+        "--compare", nargs=2, type=Path, metavar=("A.toml", "B.toml"), help="run two side by side"
+    )
+    parser.add_argument(
+        "--policies",
+        metavar="A,B,...",
+        help="run each of codecpilot, gcc, remb, none, nack, key, aiortc, and tabulate what a sends to b",
+    )
+    parser.add_argument(
+        "--traces",
+        nargs="+",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="run each policy over each Mahimahi trace from a to b",
+    )
+    parser.add_argument(
+        "--ablation",
+        action="store_true",
+        help="run each means against loss alone and taken away, and tabulate what a sends to b",
+    )
+    for option, (default, metavar, text) in ABLATION_OPTIONS.items():
+        parser.add_argument(
+            f"--{option}", default=default, type=type(default or ""), metavar=metavar, help=text
+        )
+    parser.add_argument(
+        "--workers", type=int, default=2, metavar="N", help="runs at a time of many: 1 or 2"
+    )
+
+
 def _compare_policies(args: argparse.Namespace) -> int:
     from ...codecs.errors import LocalError
     from .policies import POLICIES, compare_policies
@@ -151,7 +156,8 @@ def _compare_policies(args: argparse.Namespace) -> int:
     for name in names:
         if name not in POLICIES or names.count(name) > 1:
             raise LocalError(f"--policies {args.policies!r}: each once of {', '.join(POLICIES)}")
-    return compare_policies(names, args.traces, _table(args.scenario, args), args)
+    table = _table(args.scenario, args)
+    return compare_policies(names, traces=args.traces, table=table, args=args)
 
 
 def _ablate(args: argparse.Namespace) -> int:

@@ -30,7 +30,7 @@ POLICIES: Mapping[str, tuple[str, str]] = {
 
 
 def compare_policies(
-    policies: Sequence[str], traces: Sequence[Path], table: Table, args: argparse.Namespace
+    policies: Sequence[str], *, traces: Sequence[Path], table: Table, args: argparse.Namespace
 ) -> int:
     """Run each policy over each trace (none: the scenario's own link), and tabulate a's pictures.
 

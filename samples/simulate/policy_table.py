@@ -33,7 +33,7 @@ def policy_rows(summaries: Mapping[tuple[str, str], Figures]) -> list[Row]:
 
     Ratios are None without plain GCC.
     """
-    rows = {cell: _row(*cell, each) for cell, each in summaries.items()}
+    rows = {cell: _row(each, link=cell[0], policy=cell[1]) for cell, each in summaries.items()}
     for (link, _), row in rows.items():
         base = rows.get((link, BASELINE))
         for name in ("utilisation", "queue_p95_ms"):
@@ -71,7 +71,7 @@ def _cell(value: str | float | None, decimals: int) -> str:
     return f"{value:.{decimals}f}"
 
 
-def _row(link: str, policy: str, summary: Figures) -> Row:
+def _row(summary: Figures, *, link: str, policy: str) -> Row:
     figures, outage_s = summary["directions"]["a->b"], summary["links"]["ab"]["outage_s"]
     return {
         "link": link,

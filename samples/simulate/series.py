@@ -34,16 +34,16 @@ def _rates(run: Run, direction: Direction) -> Columns:
     step_us = max(RATE_INTERVAL_US, end_us // MAX_INTERVALS)
     count = -(-end_us // step_us)
     kbps = 8000 / step_us
-    sent, arrived, target = [0] * (count + 1), [0] * (count + 1), [None] * (count + 1)
+    sent, arrived = [0] * (count + 1), [0] * (count + 1)
+    targets: list[float | None] = [None] * (count + 1)
+    estimates: list[float | None] = [None] * count
     for packet in direction.recorder.packets:
         sent[packet.sent_us // step_us] += packet.size_bytes
         if packet.arrival_us is not None and packet.arrival_us < end_us:
             arrived[packet.arrival_us // step_us] += packet.size_bytes
-    targets: list[Any] = target
     for frame in direction.recorder.frames:
         if frame.encode_us is not None and frame.target_bps is not None:
             targets[frame.encode_us // step_us] = frame.target_bps / 1000
-    estimates: list[Any] = [None] * count
     for sample in direction.samples:
         if sample.estimate_bps is not None:
             estimates[sample.time_us // step_us] = round(sample.estimate_bps / 1000, 1)

@@ -61,11 +61,11 @@ def simulate_into(request: Request, folder: Path, *, console: Console | None = N
     console = console or Console()
     sources = Sources(request.scenario.peers)
     sinks: dict[str, StillSink] = {}
-    run, wall_s = _simulate(request, sources, sinks, console)
+    run, wall_s = _simulate(request, sources=sources, sinks=sinks, console=console)
     summary = run_figures(run, wall_s=wall_s)
     if request.vmaf_every:
         with console.status("scoring VMAF …"):
-            _score(run, summary, sources, request.vmaf_every)
+            _score(run, summary, sources=sources, every=request.vmaf_every)
     make_folder(folder)
     write_run(run, summary, folder)
     stills = {name: sink.stills for name, sink in sinks.items()}
@@ -90,7 +90,7 @@ def figures_of(request: Request) -> Table:
 
 
 def _simulate(
-    request: Request, sources: Sources, sinks: dict[str, StillSink], console: Console
+    request: Request, *, sources: Sources, sinks: dict[str, StillSink], console: Console
 ) -> tuple[Run, float]:
     scenario = request.scenario
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
@@ -113,7 +113,7 @@ def _simulate(
         return run, time.perf_counter() - started_s
 
 
-def _score(run: Run, summary: dict[str, Any], sources: Sources, every: int) -> None:
+def _score(run: Run, summary: dict[str, Any], *, sources: Sources, every: int) -> None:
     for name, direction in run.directions.items():
         sender = name[0]
         summary["directions"][name]["vmaf_shown"] = vmaf_shown(
