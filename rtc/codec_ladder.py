@@ -54,18 +54,18 @@ class CodecLadder:
         held_bps = held_by_h264_bps(picture)
         if codec is Codec.H264:
             against = self._can_leave and target_bps < held_bps
-            if self._has_lasted(against, DOWN_US, now_us=now_us):
+            if self._has_lasted(DOWN_US, against=against, now_us=now_us):
                 self._leave(now_us)
                 return Codec.AV1
         else:
             against = self._can_return and target_bps >= BACK_RATIO * held_bps
             holds = self._left_us is not None and now_us - self._left_us < self._hold_us
-            if self._has_lasted(against, UP_US, now_us=now_us) and not holds:
+            if self._has_lasted(UP_US, against=against, now_us=now_us) and not holds:
                 self._crossed_us, self._returned_us = None, now_us
                 return Codec.H264
         return codec
 
-    def _has_lasted(self, against: bool, wait_us: int, *, now_us: int) -> bool:
+    def _has_lasted(self, wait_us: int, *, against: bool, now_us: int) -> bool:
         if not against:
             self._crossed_us = None
             return False

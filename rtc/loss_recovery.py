@@ -97,7 +97,9 @@ class LossRecovery:
         )
         self.protection.set_plan(self.policy.fec)
         recovery = Reason.EXPIRED if is_broken else self._recovery
-        return self.policy.picture(self._situation(recovery, codec, rtt_us, now_us))
+        return self.policy.picture(
+            self._situation(recovery, codec=codec, rtt_us=rtt_us, now_us=now_us)
+        )
 
     def uncovered_numbers(self) -> set[int]:
         """Sequence numbers of lost packets that nothing but a retransmission can give back."""
@@ -111,7 +113,9 @@ class LossRecovery:
         lost = self._uncovered(most=1)
         if lost and now_us - lost[0].lost_us > RESTART_WAIT_US:
             return False
-        plan = self.policy.picture(self._situation(self._recovery, codec, rtt_us, now_us))
+        plan = self.policy.picture(
+            self._situation(self._recovery, codec=codec, rtt_us=rtt_us, now_us=now_us)
+        )
         return plan.key or plan.from_ltr
 
     def coded(self, frame: EncodedFrame, plan: PicturePlan, *, packets: int, now_us: int) -> None:
@@ -137,7 +141,7 @@ class LossRecovery:
             restarts=frame.key or is_recovery,
         )
 
-    def handle_fates(self, fates: list[PacketFate], now_us: int) -> None:
+    def handle_fates(self, fates: list[PacketFate], *, now_us: int) -> None:
         """What became of packets; OutgoingStream tells."""
         for fate in fates:
             if fate.arrived:
@@ -220,7 +224,7 @@ class LossRecovery:
             self.keys.wanted, self._key_reason = True, Reason.APPLICATION
 
     def _situation(
-        self, recovery: Reason | None, codec: Codec, rtt_us: int | None, now_us: int
+        self, recovery: Reason | None, *, codec: Codec, rtt_us: int | None, now_us: int
     ) -> Situation:
         has_references = self._has_references(codec)
         acknowledged = self.ltrs.acknowledged if has_references else None

@@ -38,7 +38,7 @@ class PacketSource(Protocol):
         """
         ...
 
-    def take_fec(self, *, now_us: int) -> list[OutgoingPacket]:
+    def take_fec(self) -> list[OutgoingPacket]:
         """FEC packets for what was released, to be sent next."""
         ...
 

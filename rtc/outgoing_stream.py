@@ -13,14 +13,12 @@ from .fec_sender import FEC_BYTES, FecSender
 from .flights import Flights, PacketFate
 from .messages import FlexfecStream, NegotiatedCodec, RedPayloadTypes
 from .outgoing_packet import OutgoingPacket
-from .packetizer import MAX_PACKET_BYTES, Packetizer, StreamIdentity
+from .packetizer import Packetizer, StreamIdentity
 from .repair_history import Repairable, RepairHistory
 from .resilience.fec_protection import FecProtection
 from .rtp.extensions import TRANSPORT_CC, ExtensionMap
 from .rtp.packet import RTX_HEADER_BYTES, RtpPacket, wrap_rtx
 from .stats import OutboundCounters
-
-__all__ = ["MAX_PACKET_BYTES", "OutgoingStream", "StreamIdentity", "StreamSettings"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,7 +191,7 @@ class OutgoingStream:
             self._fec_due += self.fec.left(packet, leaving, now_us=now_us)
         return self.fec.on_wire(leaving)
 
-    def take_fec(self, *, now_us: int) -> list[OutgoingPacket]:
+    def take_fec(self) -> list[OutgoingPacket]:
         """FEC packets for what was released, to be sent next."""
         due, self._fec_due = self._fec_due, []
         return due

@@ -99,7 +99,7 @@ class RepairAnswers:
         now_us: int,
     ) -> None:
         """Take what became of packets: what is lost need not be asked for to be sent again."""
-        self._recovery.handle_fates(fates, now_us)
+        self._recovery.handle_fates(fates, now_us=now_us)
         if self._recovery.policy.settings.nack is not Switch.AUTO:
             return
         lost = {fate.sequence_number for fate in fates if not fate.arrived}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from .outgoing_packet import OutgoingPacket
 
-# webrtc.md's libwebrtc baseline is 600 packets; ours: two seconds at 5 Mbps.
+# ours: two seconds at 5 Mbps (libwebrtc's kMinSendSidePacketHistorySize is 600).
 HISTORY_PACKETS = 1024
 # ours: probes are filled with the newest packets, which a receiver may still lack.
 PADDING_PACKETS = 8

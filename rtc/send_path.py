@@ -173,7 +173,7 @@ class SendPath:
         packets = []
         while (packet := self._next()) is not None:
             packets.append(self._release(packet))
-            if fec := packet.source.take_fec(now_us=self._now_us):
+            if fec := packet.source.take_fec():
                 self.enqueue(fec, now_us=self._now_us)
         return packets
 
@@ -287,7 +287,7 @@ class SendPath:
         if self._estimator is not None and packet.source.in_feedback:
             probe_id = self._probing.sent(size_bytes, now_us=self._now_us)
             sent = self._history.add(size_bytes, probe_id=probe_id, now_us=self._now_us)
-            self._estimator.handle_sent(sent, in_flight_bytes=self._history.in_flight_bytes)
+            self._estimator.handle_sent(sent)
             number = sent.number
             if probe_id is not None:
                 self._pace()

@@ -98,7 +98,7 @@ class TransportHistory:
             return None
         self._reference.unwrap(message.reference_time)
         self._note(results)
-        return Feedback(now_us=now_us, results=tuple(results), in_flight_bytes=self.in_flight_bytes)
+        return Feedback(now_us=now_us, results=tuple(results))
 
     def _accepted(
         self, message: TransportFeedback, reference_us: int, *, now_us: int

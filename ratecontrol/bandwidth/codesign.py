@@ -109,7 +109,7 @@ class CodesignEstimator:
         """See BandwidthEstimator; feedback itself tells the round trip."""
         self._advance(now_us)
 
-    def handle_sent(self, packet: SentPacket, *, in_flight_bytes: int) -> None:
+    def handle_sent(self, packet: SentPacket) -> None:
         """See BandwidthEstimator."""
         self._advance(packet.sent_us)
         if self._first_sent_us is None:

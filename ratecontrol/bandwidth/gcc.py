@@ -94,7 +94,7 @@ class GccEstimator:
         """Take a round-trip time that RTCP measured; losses are judged by it."""
         self._loss.set_rtt(rtt_us)
 
-    def handle_sent(self, packet: SentPacket, *, in_flight_bytes: int) -> None:
+    def handle_sent(self, packet: SentPacket) -> None:
         """Take a packet that leaves."""
         was_in_alr = self._alr.since_us is not None
         self._alr.handle_sent(packet.size_bytes, now_us=packet.sent_us)

@@ -33,14 +33,10 @@ class PacketResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feedback:
-    """One feedback packet, checked against what was sent; results in order of sending.
-
-    in_flight_bytes is what was sent and no feedback has spoken of yet, after this one.
-    """
+    """One feedback packet, checked against what was sent; results in order of sending."""
 
     now_us: int
     results: tuple[PacketResult, ...]
-    in_flight_bytes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +70,8 @@ class BandwidthEstimator(Protocol):
         """Take a round-trip time that RTCP measured."""
         ...
 
-    def handle_sent(self, packet: SentPacket, *, in_flight_bytes: int) -> None:
-        """Take a packet that leaves; in_flight_bytes counts it."""
+    def handle_sent(self, packet: SentPacket) -> None:
+        """Take a packet that leaves."""
         ...
 
     def handle_feedback(self, feedback: Feedback) -> None:

@@ -20,7 +20,7 @@ RECENT_US = 2_000_000
 LAYERS_ON_RATIO = 0.02
 LAYERS_OFF_RATIO = 0.01
 LAYERS_KEEP_US = 10_000_000
-# ours: the periodic frame of higher quality, a second apart as the design's budget assumes.
+# ours: the periodic frame of higher quality, a second apart, as the frame controller's budget for it assumes.
 LTR_INTERVAL_US = 1_000_000
 # ours: as long as this after a loss the next one is expected.
 LOSSY_US = 10_000_000

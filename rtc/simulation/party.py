@@ -10,7 +10,7 @@ from ...ratecontrol.frame_controller import FrameController
 from ..encoder_session import EncoderSession
 from ..estimators import CongestionControl, open_estimator
 from ..messages import FlexfecStream, NegotiatedCodec
-from ..outgoing_stream import StreamIdentity
+from ..packetizer import StreamIdentity
 from ..playout.av_sync import AvSync
 from ..playout.playout import Playout
 from ..receive_path import ReceivePath

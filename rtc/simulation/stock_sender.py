@@ -26,7 +26,7 @@ from ..drain import SenderOutput
 from ..encode_loop import Skipped
 from ..encoder_session import EncodeJob
 from ..messages import VIDEO_CLOCK_HZ, NegotiatedCodec
-from ..outgoing_stream import StreamIdentity
+from ..packetizer import StreamIdentity
 from ..resilience.decisions import Decision
 from ..rtp.extensions import ExtensionMap, HeaderExtensions, abs_send_time, ntp_from_us
 from ..rtp.h264_payload import packetize_h264

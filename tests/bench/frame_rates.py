@@ -28,7 +28,7 @@ from codecpilot.codecs.vmaf import vmaf
 from codecpilot.ratecontrol.frame_controller import FrameController
 from codecpilot.ratecontrol.frame_rate import HEADER_BITS
 from codecpilot.rtc.encode_loop import encode_picture
-from codecpilot.rtc.outgoing_stream import MAX_PACKET_BYTES
+from codecpilot.rtc.packetizer import MAX_PACKET_BYTES
 from codecpilot.samples.scene import Scene
 
 FPS = 30

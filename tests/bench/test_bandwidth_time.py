@@ -41,11 +41,11 @@ def _feedback_us(estimator: BandwidthEstimator) -> float:
             for n in range(first, first + PACKETS)
         )
         now_us = (first + PACKETS) * 6_000 + 60_000
-        messages.append(Feedback(now_us=now_us, results=results, in_flight_bytes=0))
+        messages.append(Feedback(now_us=now_us, results=results))
     began_ns = time.thread_time_ns()
     for message in messages:
         for result in message.results:
-            estimator.handle_sent(result.packet, in_flight_bytes=0)
+            estimator.handle_sent(result.packet)
         estimator.handle_feedback(message)
     assert estimator.target_bps > 0
     return (time.thread_time_ns() - began_ns) / 1000 / FEEDBACKS

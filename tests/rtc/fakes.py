@@ -24,7 +24,7 @@ from codecpilot.rtc.messages import (
     ReceivedFrame,
     RedPayloadTypes,
 )
-from codecpilot.rtc.outgoing_stream import StreamIdentity
+from codecpilot.rtc.packetizer import StreamIdentity
 from codecpilot.rtc.receive_path import ReceivePath
 from codecpilot.rtc.receiver import ReceiverCore, ReceiverSettings
 from codecpilot.rtc.resilience.settings import ResilienceSettings

@@ -8,7 +8,7 @@ from codecpilot.codecs.errors import LocalError
 from codecpilot.codecs.types import Codec
 from codecpilot.ratecontrol.frame_controller import FrameController
 from codecpilot.rtc.encoder_session import EncoderSession
-from codecpilot.rtc.outgoing_stream import MAX_PACKET_BYTES
+from codecpilot.rtc.packetizer import MAX_PACKET_BYTES
 from codecpilot.rtc.resilience.retransmission_budget import WINDOW_US
 from codecpilot.rtc.rtp.extensions import ExtensionMap
 from codecpilot.rtc.rtp.packet import parse_rtp

@@ -228,7 +228,7 @@ class Caller:
         )
         self._packets.append(packet)
         self.seen.sent.append(self._network.offer(size_bytes))
-        self.estimator.handle_sent(packet, in_flight_bytes=0)
+        self.estimator.handle_sent(packet)
         return number
 
     def _probe(self) -> None:
@@ -261,7 +261,7 @@ class Caller:
         return None if packet.arrival_us is None else self.clock(packet.arrival_us)
 
     def _hear(self, results: tuple[PacketResult, ...]) -> None:
-        feedback = Feedback(now_us=self._network.now_us, results=results, in_flight_bytes=0)
+        feedback = Feedback(now_us=self._network.now_us, results=results)
         self.estimator.handle_feedback(feedback)
         self._probe()
         self._encode()

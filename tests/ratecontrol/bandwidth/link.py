@@ -152,7 +152,7 @@ class Call:
             number=self._number, sent_us=sent_us, size_bytes=size_bytes, probe_id=probe_id
         )
         self._unreported[self._number] = (packet, self.link.carry(size_bytes, now_us=sent_us))
-        self.estimator.handle_sent(packet, in_flight_bytes=self._in_flight())
+        self.estimator.handle_sent(packet)
 
     def _report(self) -> None:
         arrived = [n for n, (_, at) in self._unreported.items() if at and at <= self.now_us]
@@ -167,9 +167,5 @@ class Call:
             feedback = Feedback(
                 now_us=self.now_us + self.link.delay_us,
                 results=tuple(results),
-                in_flight_bytes=self._in_flight(),
             )
             self._coming.append(feedback)
-
-    def _in_flight(self) -> int:
-        return sum(packet.size_bytes for packet, _ in self._unreported.values())

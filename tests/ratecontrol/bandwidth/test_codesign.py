@@ -61,7 +61,7 @@ def test_feedback_of_no_packet_and_round_trips_change_nothing() -> None:
     before = (estimator.target_bps, estimator.pacing_bps)
     estimator.handle_rtt(70_000, now_us=5)
     estimator.poll(now_us=6)
-    estimator.handle_feedback(Feedback(now_us=7, results=(), in_flight_bytes=0))
+    estimator.handle_feedback(Feedback(now_us=7, results=()))
     assert estimator.target_bps == before[0]
     assert 0.3 * before[1] < estimator.pacing_bps <= before[1]
 
@@ -71,7 +71,7 @@ def test_what_is_in_flight_is_a_queue_before_any_feedback_tells() -> None:
     before_bps = estimator.target_bps
     for number in range(10):
         packet = SentPacket(number=number, sent_us=1_000, size_bytes=1_250)
-        estimator.handle_sent(packet, in_flight_bytes=0)
+        estimator.handle_sent(packet)
     assert estimator.queue_us == pytest.approx(100_000, rel=0.01)
     assert estimator.target_bps < 0.8 * before_bps
     opens_us = estimator.opens_us(now_us=1_000)

@@ -43,7 +43,7 @@ class Peer:
     def send(self, size_bytes: int) -> SentPacket:
         packet = SentPacket(number=self._number, sent_us=self.now_us, size_bytes=size_bytes)
         self._number += 1
-        self.estimator.handle_sent(packet, in_flight_bytes=0)
+        self.estimator.handle_sent(packet)
         return packet
 
     def tell(self, said: list[tuple[SentPacket, int | None]]) -> None:
@@ -58,7 +58,7 @@ class Peer:
         for result in results:
             if result.arrival_us is not None:
                 self._acknowledged.append((self.now_us, result.packet.size_bytes))
-        feedback = Feedback(now_us=self.now_us, results=results, in_flight_bytes=0)
+        feedback = Feedback(now_us=self.now_us, results=results)
         self.estimator.handle_feedback(feedback)
 
     @property

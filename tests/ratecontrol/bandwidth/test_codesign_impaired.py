@@ -56,7 +56,7 @@ def test_a_policer_that_no_delay_tells_of_is_kept_to() -> None:
         allowed_bps = 400_000 if now_us > 5 * SECOND_US else 3_000_000
         tokens_bytes = min(5_000, tokens_bytes + allowed_bps * gap_us / (8 * SECOND_US))
         packet = SentPacket(number=number, sent_us=now_us, size_bytes=250)
-        estimator.handle_sent(packet, in_flight_bytes=0)
+        estimator.handle_sent(packet)
         is_lost = tokens_bytes < 250
         tokens_bytes -= 0 if is_lost else 250
         arrival_us = None if is_lost else now_us + 25_000 + random.randint(0, 200)
@@ -64,7 +64,7 @@ def test_a_policer_that_no_delay_tells_of_is_kept_to() -> None:
         if number % 10 == 0:
             ready = tuple(r for r in waiting if r.packet.sent_us < now_us - 40_000)
             waiting = waiting[len(ready) :]
-            estimator.handle_feedback(Feedback(now_us=now_us, results=ready, in_flight_bytes=0))
+            estimator.handle_feedback(Feedback(now_us=now_us, results=ready))
         told.append((now_us, estimator.target_bps, is_lost))
     before = [bps for at_us, bps, _ in told if 4 < at_us / SECOND_US < 5]
     after = [(bps, is_lost) for at_us, bps, is_lost in told if at_us > 8 * SECOND_US]

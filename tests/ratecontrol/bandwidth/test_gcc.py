@@ -144,8 +144,8 @@ def test_a_probe_lowers_the_target_no_further_than_a_little_below_what_arrives()
             probe_id=cluster.probe_id if probing else None,
         )
         results = (PacketResult(packet=packet, arrival_us=arrival_us),)
-        feedback = Feedback(now_us=sent_us + 50_000, results=results, in_flight_bytes=0)
-        estimator.handle_sent(packet, in_flight_bytes=0)
+        feedback = Feedback(now_us=sent_us + 50_000, results=results)
+        estimator.handle_sent(packet)
         estimator.handle_feedback(feedback)
     # The probe reached 339 kbps of the 500 kbps that arrived before.
     assert 0.85 * 440_000 < estimator.target_bps < 0.85 * 540_000
@@ -174,7 +174,7 @@ def test_the_same_calls_give_the_same_estimates() -> None:
 
 def test_feedback_of_no_packet_is_none() -> None:
     estimator = GccEstimator()
-    estimator.handle_feedback(Feedback(now_us=5, results=(), in_flight_bytes=0))
+    estimator.handle_feedback(Feedback(now_us=5, results=()))
     assert estimator.pacing_bps == 750_000
 
 

@@ -40,7 +40,7 @@ def tell(estimator: GccEstimator, packets: list[SentPacket], said: list[int | No
         for packet, at in zip(packets, said, strict=True)
     )
     now_us = packets[-1].sent_us + 50_000
-    estimator.handle_feedback(Feedback(now_us=now_us, results=results, in_flight_bytes=0))
+    estimator.handle_feedback(Feedback(now_us=now_us, results=results))
     estimator.poll(now_us=now_us)
 
 
@@ -59,7 +59,7 @@ def test_no_feedback_raises_the_target_above_what_was_sent_and_acknowledged(
         packets = [sent(number + i, probe_id=probe_id) for i in range(len(report))]
         number += len(report)
         for packet in packets:
-            estimator.handle_sent(packet, in_flight_bytes=0)
+            estimator.handle_sent(packet)
         before_bps = estimator.target_bps
         tell(estimator, packets, report)
         acknowledged_bps = estimator.acknowledged_bps
@@ -76,7 +76,7 @@ def test_packets_told_in_any_order_do_no_more(said: list[tuple[int, int | None]]
     estimator = GccEstimator()
     estimator.set_demand(SENT_BPS, now_us=0)
     for number in range(301):
-        estimator.handle_sent(sent(number), in_flight_bytes=0)
+        estimator.handle_sent(sent(number))
     arrived: set[int] = set()
     now_us = 301 * GAP_US
     for number, arrival_us in said:
@@ -86,7 +86,7 @@ def test_packets_told_in_any_order_do_no_more(said: list[tuple[int, int | None]]
             arrived.add(number)
         now_us += 10_000
         result = PacketResult(packet=sent(number), arrival_us=arrival_us)
-        estimator.handle_feedback(Feedback(now_us=now_us, results=(result,), in_flight_bytes=0))
+        estimator.handle_feedback(Feedback(now_us=now_us, results=(result,)))
         assert 10_000 <= estimator.target_bps <= LIMIT_BPS
 
 
@@ -99,13 +99,13 @@ def test_squeezed_arrival_times_over_a_minute_gain_nothing() -> None:
         for first in range(0, 3_000, 5):
             packets = [sent(first + i) for i in range(5)]
             for packet in packets:
-                estimator.handle_sent(packet, in_flight_bytes=0)
+                estimator.handle_sent(packet)
             results = tuple(
                 PacketResult(packet=packet, arrival_us=10_000_000 + packet.sent_us // squeeze)
                 for packet in packets
             )
             now_us = packets[-1].sent_us + 50_000
-            feedback = Feedback(now_us=now_us, results=results, in_flight_bytes=0)
+            feedback = Feedback(now_us=now_us, results=results)
             estimator.handle_feedback(feedback)
         rates.append(estimator.target_bps)
     assert 700_000 < rates[0] <= LIMIT_BPS

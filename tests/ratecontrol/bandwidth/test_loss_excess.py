@@ -16,7 +16,7 @@ def feedback(now_us: int, *, packets: int, lost: int, size_bytes: int = 1_250) -
     results = tuple(
         PacketResult(packet=packet, arrival_us=None if n < lost else now_us) for n in range(packets)
     )
-    return Feedback(now_us=now_us, results=results, in_flight_bytes=0)
+    return Feedback(now_us=now_us, results=results)
 
 
 def tell(excess: LossExcess, *seconds: int, packets: int = 10, begin_s: int = 0) -> list[float]:
