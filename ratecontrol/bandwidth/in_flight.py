@@ -49,7 +49,8 @@ class InFlight:
         self, packet: SentPacket, *, queue_us: float, capacity_bps: float, now_us: int
     ) -> None:
         """Feedback told that this packet waited for queue_us; what left after it is still in flight."""
-        self._measure_rtt(now_us - packet.sent_us - queue_us, now_us)
+        # The queue is the peer's word; what it says may not make the round trip less than none.
+        self._measure_rtt(max(0.0, now_us - packet.sent_us - queue_us), now_us)
         waiting = [p for p, _ in self._packets if p.number > packet.number]
         self._packets.clear()
         self._queue_us = queue_us + packet.size_bytes * 8e6 / capacity_bps

@@ -76,6 +76,15 @@ def test_the_round_trip_is_the_least_without_queue_of_the_last_seconds() -> None
     assert in_flight.base_rtt_us == 90_000
 
 
+def test_a_queue_that_is_said_to_be_longer_than_the_round_trip_makes_it_no_less_than_none() -> None:
+    in_flight = InFlight()
+    for number, queue_us in enumerate((0, 29_999, 2_001, 0)):
+        each = packet(number, 1_000_000 + 1_000 * number)
+        in_flight.sent(each, capacity_bps=MBPS)
+        in_flight.answered(each, queue_us=queue_us, capacity_bps=MBPS, now_us=each.sent_us + 2_000)
+        assert in_flight.base_rtt_us == (2_000, 0, 0, 0)[number]
+
+
 def test_an_answer_is_late_beyond_round_trip_queue_and_allowance() -> None:
     in_flight = InFlight()
     first = packet(0, 0)
