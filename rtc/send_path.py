@@ -17,6 +17,7 @@ from .probing import Probing
 from .rtp.extensions import abs_send_time
 from .rtp.packet import RtpPacket
 from .rtp.rtcp_transport_feedback import TransportFeedback
+from .stats import PathCounters
 from .transport_history import FeedbackCounters, TransportHistory
 
 # ours: where no feedback tells what the path carries, frames leave in two thirds of their time.
@@ -27,17 +28,6 @@ MIN_PACING_BPS = 5_000
 MIN_REPAIR_BYTES = 1_250
 # ours: a stream that sent no media for so long leaves its share to the others.
 IDLE_US = 1_000_000
-
-
-@dataclass(slots=True)
-class PathCounters:
-    """RTCIceCandidatePairStats' packetsSent and bytesSent (as datagrams), and what the pacer did besides."""
-
-    packetsSent: int = 0
-    bytesSent: int = 0
-    paddingPacketsSent: int = 0
-    paddingBytesSent: int = 0
-    repairsExpired: int = 0
 
 
 @dataclass(slots=True)
@@ -159,7 +149,7 @@ class SendPath:
         self._advance(now_us)
         packets = list(packets)
         self._share.add(packets, now_us=self._now_us)
-        self._pacer.enqueue(packets)
+        self.counters.repairsExpired += len(self._pacer.enqueue(packets))
         for packet in packets:
             self._sources[packet.stream] = packet.source
             if packet.kind is PacketKind.MEDIA and packet.stream in self._demands:

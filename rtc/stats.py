@@ -1,4 +1,4 @@
-"""Counters of a stream, under the names of W3C webrtc-stats (https://www.w3.org/TR/webrtc-stats/).
+"""Counters of a stream and of a path, under the names of W3C webrtc-stats (https://www.w3.org/TR/webrtc-stats/).
 
 Times are integer microseconds inside (…Us); the adapter converts to W3C's seconds.
 """
@@ -123,3 +123,17 @@ class InboundCounters:
     malformedRtp: int = 0
     malformedRtcp: int = 0
     undecodableFrames: int = 0
+
+
+@dataclass(slots=True)
+class PathCounters:
+    """RTCIceCandidatePairStats' packetsSent and bytesSent (as datagrams), and what the pacer did besides.
+
+    repairsExpired counts retransmissions and FEC that waited until they were of no use.
+    """
+
+    packetsSent: int = 0
+    bytesSent: int = 0
+    paddingPacketsSent: int = 0
+    paddingBytesSent: int = 0
+    repairsExpired: int = 0

@@ -238,5 +238,5 @@ class Recorder:
         return self._by_timestamp[frame.rtp_timestamp & TIMESTAMP_MASK]
 
     def _timestamp(self, capture_us: int) -> int:
-        """As OutgoingStream.timestamp."""
+        """As Packetizer.timestamp."""
         return (self._first_timestamp + capture_us * VIDEO_CLOCK_HZ // 1_000_000) & TIMESTAMP_MASK

@@ -14,7 +14,7 @@ from .run import Run
 US_PER_S = 1_000_000
 # ours: a second holds some thirty frames, so that their sizes even out.
 NEED_WINDOW_US = US_PER_S
-# The design asks what two calls share once they had this time.
+# ours: two calls have found their shares by then.
 SETTLED_US = 15 * US_PER_S
 # ours: at 30 fps webrtc-stats calls a gap between pictures a freeze from 183 ms on.
 OUTAGE_US = 200_000
