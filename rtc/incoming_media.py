@@ -67,11 +67,6 @@ class IncomingMedia:
         """The packets of frames that are not whole."""
         return self._assembly.buffer
 
-    @property
-    def stored_for_fec(self) -> int:
-        """How many packets are held for FEC's sake."""
-        return len(self._fec)
-
     def is_flexfec(self, packet: RtpPacket) -> bool:
         """Whether it is a packet of the FlexFEC stream."""
         return self._fec.is_flexfec(packet)

@@ -35,10 +35,6 @@ class FecReceiver:
             FecRecovery(stamp_ids=stamp_ids, counters=counters) if enabled and negotiated else None
         )
 
-    def __len__(self) -> int:
-        """Packets held."""
-        return 0 if self._recovery is None else len(self._recovery)
-
     def is_flexfec(self, packet: RtpPacket) -> bool:
         """Whether it is a packet of the FlexFEC stream."""
         flexfec = self._flexfec
