@@ -121,7 +121,7 @@ def _add_media_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--seed",
-        type=int,
+        type=opts.parse_seed,
         default=0,
         help="of the drawn scene and of what the link does at random (default: 0)",
     )

@@ -31,6 +31,8 @@ BITRATE_RANGE_KBPS = (20, 50_000)
 AUDIO_RANGE_KBPS = (6, 256)
 DEFAULT_AUDIO_BPS = 32_000
 SECONDS_RANGE = (1, 86_400)
+# The drawn scene's generator takes no negative one.
+SEED_RANGE = (0, 999_999_999)
 # CallSettings takes these; the first is its default.
 CONGESTION_CONTROLS = ("codecpilot", "gcc", "remb", "none")
 # What --set reaches.
@@ -174,6 +176,11 @@ def parse_audio_kbps(text: str) -> int:
 def parse_seconds(text: str) -> int:
     """argparse type of --seconds."""
     return _whole(text, SECONDS_RANGE)
+
+
+def parse_seed(text: str) -> int:
+    """argparse type of --seed."""
+    return _whole(text, SEED_RANGE)
 
 
 def parse_setting(text: str) -> tuple[str, str]:

@@ -23,6 +23,7 @@ from codecpilot.samples.call.options import (
     parse_audio_kbps,
     parse_fps,
     parse_kbps,
+    parse_seed,
     parse_setting,
     parse_size,
     parse_source,
@@ -79,6 +80,13 @@ def test_sound_has_a_rate_that_opus_takes_or_none() -> None:
     low, high = BITRATE_RANGE_BPS
     assert (low, high) == tuple(1000 * kbps for kbps in AUDIO_RANGE_KBPS)
     assert CallSettings().audio_bps == DEFAULT_AUDIO_BPS
+
+
+def test_a_seed_is_one_that_the_scene_can_be_drawn_from() -> None:
+    assert [parse_seed(text) for text in ("0", "999999999")] == [0, 999_999_999]
+    for text in ("-5", "1000000000", "1.5", "x", ""):
+        with pytest.raises(argparse.ArgumentTypeError, match="whole number from 0 to 999999999"):
+            parse_seed(text)
 
 
 def test_the_default_bitrate_grows_with_size_but_less_than_the_pixels_do() -> None:
