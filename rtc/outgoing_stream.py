@@ -31,6 +31,11 @@ class StreamSettings:
     flexfec: FlexfecStream | None = None
     red: RedPayloadTypes | None = None
 
+    @property
+    def has_fec(self) -> bool:
+        """Whether either kind of FEC was agreed on."""
+        return self.flexfec is not None or self.red is not None
+
 
 class OutgoingStream:
     """One RTP stream with its RTX and FEC streams; the PacketSource of its packets.
@@ -63,12 +68,11 @@ class OutgoingStream:
         self._rtx_sequence = identity.first_rtx_sequence
         self._history = RepairHistory()
         self._flights = Flights()
-        has_fec = settings.flexfec is not None or settings.red is not None
         self.packetizer = Packetizer(
             identity=identity,
             extensions=settings.extensions,
             wall_offset_us=wall_offset_us,
-            reserved_bytes=RTX_HEADER_BYTES + has_fec * FEC_BYTES,
+            reserved_bytes=RTX_HEADER_BYTES + settings.has_fec * FEC_BYTES,
         )
         self.fec = FecSender(
             packetizer=self.packetizer,

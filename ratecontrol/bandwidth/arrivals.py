@@ -51,21 +51,14 @@ class Arrivals:
         """
         if self._first_us is None:
             self._first_us = now_us
-        self._measure(
-            packet,
-            delay_us=arrival_us - packet.sent_us,
-            capacity_bps=capacity_bps,
-            now_us=now_us,
-        )
+        delay_us, size_bytes = arrival_us - packet.sent_us, packet.size_bytes
+        self._measure(delay_us, size_bytes=size_bytes, capacity_bps=capacity_bps, now_us=now_us)
         if base_rtt_us is not None:
             longest_us = now_us - packet.sent_us - base_rtt_us
             if self.queue_us > longest_us + CLOCK_SLACK_US:
                 self.restart()
                 self._measure(
-                    packet,
-                    delay_us=arrival_us - packet.sent_us,
-                    capacity_bps=capacity_bps,
-                    now_us=now_us,
+                    delay_us, size_bytes=size_bytes, capacity_bps=capacity_bps, now_us=now_us
                 )
         last, self._last = self._last, (packet, arrival_us)
         if last is None or arrival_us < last[1]:
@@ -82,10 +75,7 @@ class Arrivals:
         self._base.restart()
         self._last = None
 
-    def _measure(
-        self, packet: SentPacket, *, delay_us: int, capacity_bps: float, now_us: int
-    ) -> None:
-        size_bytes = packet.size_bytes
+    def _measure(self, delay_us: int, *, size_bytes: int, capacity_bps: float, now_us: int) -> None:
         self._base.add(delay_us, size_bytes=size_bytes, now_us=now_us)
         self.queue_us = self._base.queue_us(
             delay_us, size_bytes=size_bytes, capacity_bps=capacity_bps

@@ -55,24 +55,24 @@ def rate_rows(run: Run, direction: Direction) -> list[RateRow]:
         for sample in direction.samples
     ]
     for sent_us in cross.served_us:
-        if (row := _row(rows, sent_us, start_us)) is not None:
+        if (row := _row(rows, time_us=sent_us, start_us=start_us)) is not None:
             row.cross_kbps += _kbps(PACKET_BYTES)
     for packet in direction.recorder.packets:
-        _count(rows, packet, start_us)
+        _count(rows, packet, start_us=start_us)
     return rows
 
 
-def _count(rows: Sequence[RateRow], packet: PacketRecord, start_us: int) -> None:
-    if (row := _row(rows, packet.sent_us, start_us)) is not None:
+def _count(rows: Sequence[RateRow], packet: PacketRecord, *, start_us: int) -> None:
+    if (row := _row(rows, time_us=packet.sent_us, start_us=start_us)) is not None:
         row.sent_kbps += _kbps(packet.size_bytes)
         row.queue_lost += packet.fate == LossReason.QUEUE
     if packet.arrival_us is not None:
-        row = _row(rows, packet.arrival_us, start_us)
+        row = _row(rows, time_us=packet.arrival_us, start_us=start_us)
         if row is not None:
             row.arrived_kbps += _kbps(packet.size_bytes)
 
 
-def _row(rows: Sequence[RateRow], time_us: int, start_us: int) -> RateRow | None:
+def _row(rows: Sequence[RateRow], *, time_us: int, start_us: int) -> RateRow | None:
     index = (time_us - start_us) // SAMPLE_INTERVAL_US
     return rows[index] if 0 <= index < len(rows) else None
 

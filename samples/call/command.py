@@ -111,15 +111,6 @@ def _add_media_arguments(parser: argparse.ArgumentParser) -> None:
         help="highest rate of sound, less where the path is narrow; 0: no sound (default: 32)",
     )
     parser.add_argument(
-        "--codec", default="AV1", choices=["AV1", "H264"], help="preferred codec (default: AV1)"
-    )
-    parser.add_argument(
-        "--preset",
-        default="default",
-        metavar="NAME",
-        help="AV1 preset: ultralow, low, default, high, best",
-    )
-    parser.add_argument(
         "--seed",
         type=opts.parse_seed,
         default=0,
@@ -128,6 +119,15 @@ def _add_media_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_control_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--codec", default="AV1", choices=["AV1", "H264"], help="preferred codec (default: AV1)"
+    )
+    parser.add_argument(
+        "--preset",
+        default="default",
+        metavar="NAME",
+        help="AV1 preset: ultralow, low, default, high, best",
+    )
     parser.add_argument(
         "--cc",
         default=opts.CONGESTION_CONTROLS[0],
