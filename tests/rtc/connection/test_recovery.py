@@ -9,6 +9,7 @@ from typing import Any
 from aiortc import RTCPeerConnection
 
 from codecpilot.codecs.errors import RemoteError
+from codecpilot.rtc.resilience.decisions import Reason
 from codecpilot.rtc.resilience.settings import ResilienceSettings, Switch
 from codecpilot.rtc.rtp.packet import parse_rtp
 
@@ -68,11 +69,14 @@ async def test_frames_that_never_arrive_are_gone_on_without() -> None:
         await eventually(lambda: viewer.count > seen + 20, "pictures go on")
         outbound, inbound = await stats(a, "outbound-rtp"), await stats(b, "inbound-rtp")
         assert (outbound.keyFramesEncoded, inbound.keyFramesDecoded) == (1, 1)
-        assert 1 <= inbound.recoveryFramesDecoded <= outbound.recoveryFramesSent <= 4
+        assert 1 <= inbound.recoveryFramesDecoded <= outbound.recoveryFramesSent
         assert inbound.ltrFramesDecoded > 0
         assert inbound.ltrAckCount > 0
         assert inbound.pliCount == 0
-        assert [d.action for d in decisions].count("ltrp") == outbound.recoveryFramesSent
+        reasons = [d.reason for d in decisions if d.action == "ltrp"]
+        assert len(reasons) == outbound.recoveryFramesSent
+        # Before a round trip is known it may be one that is worth going on before losses are.
+        assert 1 <= sum(reason is not Reason.PROACTIVE for reason in reasons) <= 4
         assert decisions[0].action == "key"
 
 
