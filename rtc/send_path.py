@@ -267,12 +267,10 @@ class SendPath:
         return packet
 
     def _release(self, packet: OutgoingPacket) -> RtpPacket:
-        counters, size_bytes = self.counters, packet.size_bytes
-        counters.packetsSent += 1
-        counters.bytesSent += size_bytes
+        size_bytes = packet.size_bytes
         if packet.kind is PacketKind.PADDING:
-            counters.paddingPacketsSent += 1
-            counters.paddingBytesSent += size_bytes
+            self.counters.paddingPacketsSent += 1
+            self.counters.paddingBytesSent += size_bytes
         number = None
         if self._estimator is not None and packet.source.in_feedback:
             probe_id = self._probing.sent(size_bytes, now_us=self._now_us)

@@ -127,13 +127,11 @@ class InboundCounters:
 
 @dataclass(slots=True)
 class PathCounters:
-    """RTCIceCandidatePairStats' packetsSent and bytesSent (as datagrams), and what the pacer did besides.
+    """What a path's pacer did besides sending media: padding as packets and datagrams' bytes.
 
     repairsExpired counts retransmissions and FEC that waited until they were of no use.
     """
 
-    packetsSent: int = 0
-    bytesSent: int = 0
     paddingPacketsSent: int = 0
     paddingBytesSent: int = 0
     repairsExpired: int = 0

@@ -15,7 +15,7 @@ REPORT_US = 5_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:
-    """What was lost: the part of the packets of about a second, of ten seconds, and the mean burst.
+    """What was lost: the part of the recent packets, of those of ten seconds, and the mean burst.
 
     burst_packets is 1.0 where losses come alone, or none came.
     """

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from .decisions import Action, Decision, Reason
 from .fec_plan import NO_FEC, FecPlan, fec_plan
 from .loss_monitor import Loss
-from .nack import DEFAULT_RTT_US
+from .nack import DEFAULT_RTT_US, MAX_DISCARDABLE_RTT_US
 from .settings import ResilienceSettings, Switch
 
 # ours: what loss_monitor calls recent; two seconds of a call at 30 kbps are 60 packets.
@@ -32,8 +32,6 @@ PINS_TURNING = 3
 ACKNOWLEDGE_US = 120_000
 # ours: below this a retransmission is there sooner than a recovery frame would be.
 QUICK_RTT_US = 60_000
-# ours: the upper layer's pictures are worth asking for again only where they come in time.
-UPPER_RTT_US = 60_000
 # ours: going on before a loss is known pays from so much loss on, and where an answer takes longer than a
 # frame interval or two. 30 s of the webcam clip at 800 kbps with 5 % lost froze, without and with it, 1.6 and
 # 0.1 s at a round trip of 100 ms, 2.5 and 0.7 s at 300 ms; in bursts of 4 4.2 and 1.2 s, 6.8 and 2.4 s.
@@ -134,7 +132,7 @@ class ResiliencePolicy:
 
     def repairs_upper(self, rtt_us: int | None) -> bool:
         """Whether packets of the upper layer are sent again when asked for."""
-        return (DEFAULT_RTT_US if rtt_us is None else rtt_us) <= UPPER_RTT_US
+        return (DEFAULT_RTT_US if rtt_us is None else rtt_us) <= MAX_DISCARDABLE_RTT_US
 
     def _layers(self, loss: Loss, *, now_us: int) -> tuple[bool, Reason]:
         switch = self.settings.temporal_layers

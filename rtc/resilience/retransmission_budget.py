@@ -7,7 +7,6 @@ from __future__ import annotations
 # freezes the picture once and not twice.
 WINDOW_US = 4_000_000
 
-
 _US_PER_S = 1_000_000
 
 

@@ -107,5 +107,5 @@ def test_where_it_is_off_or_was_not_agreed_on_nothing_is_stored(off):
     assert fec.original(parse_rtp(packets[0]), packets[0], now_us=0) == NOTHING
     found = fec.flexfec(parse_rtp(stream.flexfec(packets)), media_ssrc=SSRC, now_us=0)
     assert found == NOTHING
-    assert len(fec) == 0
+    assert fec._recovery is None
     assert fec.wait_us(0) == 0
