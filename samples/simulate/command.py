@@ -103,6 +103,9 @@ def run(args: argparse.Namespace) -> int:
         raise LocalError("--traces needs --policies, such as --policies codecpilot,gcc")
     if sum(map(bool, (args.policies, args.compare, args.ablation))) > 1:
         raise LocalError("--policies, --compare and --ablation exclude each other")
+    for option, (default, *_) in ABLATION_OPTIONS.items():
+        if not args.ablation and getattr(args, option) != default:
+            raise LocalError(f"--{option} needs --ablation")
     if args.policies or args.ablation:
         _check_workers(args)
     if args.ablation:

@@ -107,6 +107,8 @@ def test_two_at_a_time_write_what_one_writes(tmp_path: Path) -> None:
         (["--policies", "gcc", "--traces", "/nowhere"], "/nowhere: No such file"),
         (["--policies", "gcc", "--compare", "a", "b"], "exclude each other"),
         (["--traces", "/nowhere"], "--traces needs --policies"),
+        (["--losses", "5"], "--losses needs --ablation"),
+        (["--policies", "gcc", "--stacks", "nack"], "--stacks needs --ablation"),
         (["--set", "cc=vegas"], "cc 'vegas' is none of codecpilot, gcc, remb, none"),
         (["--set", "cross=0:0.5"], "ab: cross 1/2 is not a whole number"),
         (["--set", "cross=0:99"], "cross 99 is outside 0..16"),
