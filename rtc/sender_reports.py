@@ -20,6 +20,8 @@ from .stats import OutboundCounters
 REPORT_INTERVAL_US = 1_000_000
 # RFC 3550 leaves the smoothing open; aiortc's and RFC 6298's older samples weigh 7/8.
 RTT_WEIGHT = 8
+# ours: with a report a second a round trip of 5 s is told; of one that is not, losses are met as if it were 100 ms.
+MAX_UNANSWERED = 8
 
 
 class SenderReports:
@@ -55,9 +57,8 @@ class SenderReports:
         if not counters.packetsSent:
             return []
         ntp = ntp_from_us(now_us + self._wall_offset_us)
-        # Three reports may be under way before an answer to the first one comes.
         self._sent[(ntp >> 16) & 0xFFFFFFFF] = now_us
-        while len(self._sent) > 3:
+        while len(self._sent) > MAX_UNANSWERED:
             del self._sent[next(iter(self._sent))]
         report = SenderReport(
             ssrc=self._ssrc,

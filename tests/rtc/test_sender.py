@@ -217,6 +217,21 @@ def test_the_round_trip_is_the_answer_s_time_less_the_peer_s_delay():
     assert 59_900 <= sending.core.rtt_us <= 60_100
 
 
+def test_a_round_trip_of_seconds_is_told_too():
+    sending = Sending()
+    sending.frame()
+    echoes = []
+    for _ in range(40):
+        sending.now_us = sending.core.poll_timeout()
+        for data in sending.core.poll_rtcp(now_us=sending.now_us):
+            middle = parse_rtcp(data)[0].ntp_timestamp >> 16 & 0xFFFFFFFF
+            echoes.append((sending.now_us, middle))
+        while echoes and sending.now_us - echoes[0][0] >= 4_000_000:
+            sending.tell(report(last_sr=echoes.pop(0)[1]))
+    assert sending.core.rtt_us is not None
+    assert 4_000_000 <= sending.core.rtt_us <= 5_600_000
+
+
 def test_a_change_of_picture_size_begins_with_a_key_frame():
     sending = Sending()
     sending.frame()
