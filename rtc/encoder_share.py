@@ -64,9 +64,13 @@ class EncoderShare:
         return 8 * IP_UDP_BYTES * self._packets.bps(now_us=now_us)
 
     def bps(self, estimate_bps: int, *, demand_bps: int, queued_bytes: int, now_us: int) -> int:
-        """What all encoders together may use of an estimate; queued_bytes wait in the pacer."""
-        repairs_bps = min(self._repairs.bps(now_us=now_us), estimate_bps // 2)
-        share_bps = estimate_bps - self._headers.bps(now_us=now_us) - repairs_bps
+        """What all encoders together may use of an estimate; queued_bytes wait in the pacer.
+
+        Repairs come out of the demand, even where the path has room: nobody who asks for repairs makes
+        a stream send more than it was to.
+        """
+        repairs_bps = min(self._repairs.bps(now_us=now_us), estimate_bps // 2, demand_bps // 2)
+        share_bps = min(estimate_bps - self._headers.bps(now_us=now_us), demand_bps) - repairs_bps
         self._backlog.set_target(max(1, min(share_bps, demand_bps)), now_us=now_us)
         usual_bits = estimate_bps * USUAL_QUEUE_US // _US_PER_S
         excess_bits = 8 * queued_bytes - self._backlog.backlog_bits(now_us) - usual_bits

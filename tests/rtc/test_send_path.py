@@ -288,7 +288,20 @@ def test_streams_share_by_demand_and_one_that_sends_nothing_leaves_its_share():
     assert path.share_bps(2) == pytest.approx(245_000, rel=0.01)
     path.remove_stream(1)
     assert path.share_bps(1) is None
-    assert path.share_bps(2) == pytest.approx(977_600, rel=0.01)
+    assert path.share_bps(2) == pytest.approx(400_000, rel=0.01)
+
+
+def test_repairs_come_out_of_the_demand_where_the_path_has_room_too():
+    estimator, stream = FakeEstimator(), FakeStream(1)
+    path = path_of(estimator)
+    path.set_demand(1, 400_000, now_us=0)
+    assert path.share_bps(1) == 400_000
+    for now_us in range(0, 3_000_000, 100_000):
+        repair = stream.packet(now_us=now_us, kind=PacketKind.RETRANSMISSION)
+        path.enqueue([repair], now_us=now_us)
+        run(path, now_us=now_us, until_us=now_us + 99_999)
+    repairs_bps = 10 * 8 * repair.size_bytes
+    assert path.share_bps(1) == pytest.approx(400_000 - repairs_bps, rel=0.1)
 
 
 def test_the_estimator_learns_the_demand_of_all_streams_with_their_headers():
