@@ -5,7 +5,7 @@
 
 CHROMIUM_CALL is a script that takes --rate --delay --loss --burst --queue --seed --seconds --y4m and
 prints one JSON line of Chromium's statistics and its link's; each run happens alone, one after the
-other. Ours sends the clip both ways and sound with it; Chromium sends it one way, without sound.
+other. Ours sends the clip both ways, Chromium one way; neither sends sound.
 Figures of ours are those of side A's pictures.
 """
 
@@ -64,7 +64,7 @@ def ours(clip: Path, link: EmulatedLink, *, seconds: int, seed: int) -> dict[str
             *(str(Path(sys.executable).with_name("codecpilot")), "call", "--headless"),
             *("--source", str(clip), "--size", "{}x{}".format(*SIZE), "--fps", str(FPS)),
             *("--bitrate", "800", "--seconds", str(seconds), "--seed", str(seed)),
-            *("--json", str(report), *link.options()),
+            *("--audio", "0", "--json", str(report), *link.options()),
         ]
         subprocess.run(command, check=True, capture_output=True)
         figures = json.loads(report.read_text())["directions"][0]

@@ -131,7 +131,7 @@ def test_closing_early_ends_the_workers(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_ends_command_and_workers(tmp_path: Path) -> None:
-    clip, out = write_y4m(tmp_path / "clip.y4m", 30), tmp_path / "out"
+    clip, out = write_y4m(tmp_path / "clip.y4m", 1500), tmp_path / "out"
     out.mkdir()
     old = [out / "results.json", out / "report.html"]
     for path in old:
