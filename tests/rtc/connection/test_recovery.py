@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from typing import Any
 
 from aiortc import RTCPeerConnection
@@ -82,7 +83,8 @@ async def test_frames_that_never_arrive_are_gone_on_without() -> None:
 
 async def test_fec_finds_its_stream_among_two() -> None:
     """The streams share payload types; only the key frames of so small pictures have FEC."""
-    async with in_call(call(resilience=FEC_ALONE), call(resilience=FEC_ALONE)) as (a, b):
+    quick = call(resilience=FEC_ALONE, start_bps=1_000_000)
+    async with in_call(quick, call(resilience=FEC_ALONE)) as (a, b):
         viewers: list[Viewer] = []
         b.on("track", lambda track: viewers.append(Viewer(b, track)))
         sizes = [(320, 180), (384, 216)]
@@ -106,9 +108,17 @@ async def test_fec_finds_its_stream_among_two() -> None:
             return is_first
 
         loss.is_lost = is_lost
-        for sender in senders:
-            sender._send_keyframe()
-        await eventually(lambda: all(c.fecPacketsRecovered for c in received), "FEC recovers")
+        asked_s = [0.0]
+
+        def is_recovered() -> bool:
+            """A key frame at a low estimate is too small for FEC: another is asked for twice a second."""
+            if time.monotonic() - asked_s[0] > 0.5:
+                asked_s[0] = time.monotonic()
+                for sender in senders:
+                    sender._send_keyframe()
+            return all(c.fecPacketsRecovered for c in received)
+
+        await eventually(is_recovered, "FEC recovers")
         loss.is_lost = lambda data: False
         ssrcs = [r.core.settings.flexfec.ssrc for r in b.getReceivers()]
         assert ssrcs == [s.flexfec_ssrc for s in senders]
