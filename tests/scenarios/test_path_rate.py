@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -87,21 +88,40 @@ def test_loss_that_is_no_congestion_leaves_the_rate_up():
     assert 0.7 * 600 <= mean(between(made, 10, 40), "sent_kbps") <= 620
 
 
+@pytest.fixture(scope="module")
+def recorded(shared: Path) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Each recorded link's figures, ours and plain GCC's."""
+    traces = sorted((shared / "traces").iterdir())
+    return [(_recorded(trace, "codecpilot"), _recorded(trace, "gcc")) for trace in traces]
+
+
+def _recorded(trace: Path, cc: str) -> dict[str, Any]:
+    link = {"ab": {"trace": str(trace)}, "delay_ms": 30, "queue_ms": 500}
+    made = run(cc=cc, seconds=120, a={"target_kbps": 800}, **link)
+    figures = run_figures(made, wall_s=1)
+    return {**figures["directions"]["a->b"], "outage_s": figures["links"]["ab"]["outage_s"]}
+
+
 @pytest.mark.timeout(900)
-def test_recorded_cellular_links_against_plain_gcc(shared: Path):
+def test_recorded_cellular_links_against_plain_gcc(recorded):
     # Their pauses alone hold a twentieth of all packets for 17 to 380 ms, whatever is sent, and freeze the
     # picture for about as long as either policy does: docs/evaluation.md sets them beside these figures.
-    used, queue_ratios = [], []
-    for trace in sorted((shared / "traces").iterdir()):
-        link = {"ab": {"trace": str(trace)}, "a": {"target_kbps": 800}, "seconds": 120}
-        link |= {"delay_ms": 30, "queue_ms": 500}
-        runs = [run_figures(run(cc=cc, **link), wall_s=1) for cc in ("codecpilot", "gcc")]
-        ours, plain = (figures["directions"]["a->b"] for figures in runs)
-        used.append(ours["utilisation_of_need"])
-        queue_ratios.append(ours["queue_delay_ms"]["p95"] / plain["queue_delay_ms"]["p95"])
+    ratios = [o["queue_delay_ms"]["p95"] / p["queue_delay_ms"]["p95"] for o, p in recorded]
+    for ours, plain in recorded:
         assert ours["utilisation_of_need"] >= 1.1 * plain["utilisation_of_need"]
         assert ours["queue_loss_ratio"] <= 0.8 * plain["queue_loss_ratio"]
-        assert ours["freeze_s"] <= runs[0]["links"]["ab"]["outage_s"] + 5
-    assert 0.75 <= sum(used) / len(used) <= 1
-    assert max(queue_ratios) <= 1.5
-    assert math.prod(queue_ratios) ** (1 / len(queue_ratios)) <= 0.9
+        assert ours["freeze_s"] <= ours["outage_s"] + 5
+    assert 0.75 <= sum(ours["utilisation_of_need"] for ours, _ in recorded) / len(recorded) <= 1
+    assert max(ratios) <= 1.5
+    assert math.prod(ratios) ** (1 / len(ratios)) <= 0.9
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.xfail(reason="pauses of the links bound both: see docs/evaluation.md, recorded links")
+def test_recorded_cellular_links_at_half_of_plain_gccs_queue_and_freezes(recorded):
+    used = [ours["utilisation_of_need"] for ours, _ in recorded]
+    assert 0.85 <= sum(used) / len(used) <= 1
+    for ours, plain in recorded:
+        assert ours["utilisation_of_need"] >= 0.98 * plain["utilisation_of_need"]
+        assert ours["queue_delay_ms"]["p95"] <= 0.5 * plain["queue_delay_ms"]["p95"]
+        assert ours["freeze_s"] <= 0.5 * plain["freeze_s"]
