@@ -27,7 +27,7 @@ lint: $(VENV)/dev.stamp
 # mypy cannot follow the import hook of an editable install, so it is shown the mapped folders through links.
 types: $(VENV)/dev.stamp
 	mkdir -p $(VENV)/types/codecpilot
-	for d in codecs ratecontrol rtc samples; do ln -sfn ../../../$$d $(VENV)/types/codecpilot/$$d; done
+	for d in codecs eligibility ratecontrol rtc samples; do ln -sfn ../../../$$d $(VENV)/types/codecpilot/$$d; done
 	MYPYPATH=$(VENV)/types $(BIN)/mypy -p codecpilot
 
 slow: $(VENV)/dev.stamp

@@ -1,0 +1,1 @@
+"""What people have already: dumps of call statistics, read into telemetry rows."""

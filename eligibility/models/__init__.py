@@ -1,0 +1,1 @@
+"""Models that turn features of a device into its rtc_score."""
