@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Self
+from dataclasses import dataclass
 
 from ...codecs.errors import LocalError
 from ...codecs.types import Codec
@@ -67,26 +66,40 @@ class DecodeReport:
             )
 
     @classmethod
-    def clamped(cls, *, codec: Codec, **values: int | None) -> Self:
-        """The report nearest to these values, whatever they are: a peer's are not to be trusted.
+    def clamped(
+        cls,
+        *,
+        codec: Codec,
+        interval_us: int,
+        decode_p50_us: int,
+        decode_p95_us: int,
+        frames_decoded: int,
+        frames_dropped: int,
+        waiting_frames: int,
+        playout_lag_us: int,
+        width: int,
+        height: int,
+        av1_decode_us: int | None = None,
+    ) -> DecodeReport:
+        """The report nearest to these values, whatever they are: a peer's are not to be trusted."""
+        p50_us = _clamped("decode_p50_us", decode_p50_us)
+        return cls(
+            codec=codec,
+            interval_us=_clamped("interval_us", interval_us),
+            decode_p50_us=p50_us,
+            decode_p95_us=max(p50_us, _clamped("decode_p95_us", decode_p95_us)),
+            frames_decoded=_clamped("frames_decoded", frames_decoded),
+            frames_dropped=_clamped("frames_dropped", frames_dropped),
+            waiting_frames=_clamped("waiting_frames", waiting_frames),
+            playout_lag_us=_clamped("playout_lag_us", playout_lag_us),
+            width=_clamped("width", width),
+            height=_clamped("height", height),
+            av1_decode_us=None
+            if av1_decode_us is None
+            else _clamped("av1_decode_us", av1_decode_us),
+        )
 
-        values are the fields other than codec; None only for av1_decode_us.
-        """
-        legal = {name: _clamped(name, value) for name, value in values.items()}
-        p50_us, p95_us = legal["decode_p50_us"], legal["decode_p95_us"]
-        assert p50_us is not None and p95_us is not None
-        legal["decode_p95_us"] = max(p50_us, p95_us)
-        return cls(codec=codec, **legal)  # type: ignore[arg-type]  # None is checked above
 
-    @property
-    def codec_and_size(self) -> tuple[Codec, int, int]:
-        """What was decoded."""
-        return self.codec, self.width, self.height
-
-
-def _clamped(name: str, value: int | None) -> int | None:
+def _clamped(name: str, value: int) -> int:
     lowest, highest = _RANGES[name]
-    return None if value is None else min(max(value, lowest), highest)
-
-
-_FIELDS = {field.name for field in fields(DecodeReport)}
+    return min(max(value, lowest), highest)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from codecpilot.codecs.errors import LocalError, RemoteError
 
+from .rtcp_decode_report import DecodeReportMessage
 from .rtcp_feedback import (
     PSFB,
     RTPFB,
@@ -30,6 +31,7 @@ from .rtcp_transport_feedback import TransportFeedback
 __all__ = [
     "App",
     "Bye",
+    "DecodeReportMessage",
     "FullIntraRequest",
     "LtrAcknowledgement",
     "Nack",
@@ -58,6 +60,7 @@ _MESSAGES: tuple[type[RtcpMessage], ...] = (
     ReceiverReport,
     SourceDescription,
     Bye,
+    DecodeReportMessage,
     App,
     Nack,
     PictureLossIndication,
