@@ -44,6 +44,8 @@ LTR_ACK_ID = 8
 # draft-holmer-rmcat-transport-wide-cc-extensions-01 section 4, draft-alvestrand-rmcat-remb-03 section 2.3.
 TRANSPORT_FEEDBACK = RTCRtcpFeedback(type="transport-cc")
 REMB_FEEDBACK = RTCRtcpFeedback(type="goog-remb")
+# Ours, in docs/wire-format.md: how the receiver's decoder keeps up.
+DECODE_FEEDBACK = RTCRtcpFeedback(type="codecpilot", parameter="decode")
 _NACK_FEEDBACK = RTCRtcpFeedback(type="nack")
 ALL_MEANS = ResilienceSettings()
 # AV1 RTP specification 7.2.1: level 3.1, main profile, main tier; what Chromium offers too.
@@ -67,7 +69,7 @@ def video_codecs(
     for codec in ours:
         if not is_rtx(codec):
             kept = [f for f in codec.rtcpFeedback if f not in left_out]
-            codec.rtcpFeedback = kept + rate_feedback
+            codec.rtcpFeedback = [*kept, *rate_feedback, DECODE_FEEDBACK]
     others = [c for c in stock if not _is_h264(c, stock)]
     fec = [] if resilience.fec is Switch.OFF else fec_codecs(rate_feedback)
     return [*ours, *copy.deepcopy(others), *fec]

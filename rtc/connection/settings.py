@@ -8,6 +8,7 @@ from ...codecs.av1_presets import PRESETS
 from ...codecs.errors import LocalError
 from ...codecs.opus_encoder import BITRATE_RANGE_BPS as AUDIO_RANGE_BPS
 from ...codecs.types import Codec
+from ..adaptation.settings import AdaptationSettings, SenderLimits
 from ..audio_rate import DEFAULT_AUDIO_BPS
 from ..estimators import CongestionControl
 from ..resilience.settings import ResilienceSettings
@@ -15,6 +16,7 @@ from ..sender import MIN_TARGET_BPS
 
 # ours: what 640x360 looks good at.
 DEFAULT_TARGET_BPS = 400_000
+AUTO_PRESET = "auto"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,11 +24,20 @@ class CallSettings:
     """Settings of a CallPeerConnection.
 
     target_bps is the highest video rate of each sender, audio_bps that of Opus, which gives way where
-    the path is narrow; codecs are offered in this order; preset is a row of the AV1 preset table;
-    encoder_threads are those of each AV1 encoder. For experiments congestion_control names another way
-    of following the path, start_bps is what the path is taken for before anything is known of it (None:
-    what suits the way it is followed), dependency_descriptor may be refused, and resilience switches
-    means against loss. Raises LocalError for a value outside its range.
+    the path is narrow; codecs are offered in this order; encoder_threads are those of each AV1 encoder.
+
+    adaptation lets what is measured on both devices choose codec, preset, size and pictures a second;
+    without it they are as set, and follow the rate alone. preset is the best row of the AV1 preset table
+    that is used, "auto" any row, as the processor allows: cpu_budget_ratio is how much of a frame's
+    interval better quality may take of it. Without power and below battery_ratio H.264 is sent; None
+    leaves the battery out of it. rtc_score, 0..1, is how well this device is expected to hold a call,
+    None not known; it tells where to begin, and the peer. send_codecs are those that this side may send,
+    None all; it receives the others all the same. limits are each sender's to begin with.
+
+    For experiments congestion_control names another way of following the path, start_bps is what the
+    path is taken for before anything is known of it (None: what suits the way it is followed),
+    dependency_descriptor may be refused, and resilience switches means against loss. Raises LocalError
+    for a value outside its range.
     """
 
     target_bps: int = DEFAULT_TARGET_BPS
@@ -38,6 +49,12 @@ class CallSettings:
     congestion_control: str = CongestionControl.CODECPILOT
     start_bps: int | None = None
     resilience: ResilienceSettings = field(default_factory=ResilienceSettings)
+    adaptation: bool = True
+    cpu_budget_ratio: float = 0.5
+    battery_ratio: float | None = 0.2
+    rtc_score: float | None = None
+    send_codecs: tuple[str, ...] | None = None
+    limits: SenderLimits = field(default_factory=SenderLimits)
 
     def __post_init__(self) -> None:
         if self.target_bps < MIN_TARGET_BPS:
@@ -48,8 +65,9 @@ class CallSettings:
         unknown = [c for c in self.codecs if c not in set(Codec)]
         if unknown or not self.codecs or len(set(self.codecs)) < len(self.codecs):
             raise LocalError(f"codecs {self.codecs} must be different ones of {', '.join(Codec)}")
-        if self.preset not in PRESETS:
-            raise LocalError(f"preset {self.preset!r} is none of {', '.join(PRESETS)}")
+        if self.preset not in (AUTO_PRESET, *PRESETS):
+            names = ", ".join((AUTO_PRESET, *PRESETS))
+            raise LocalError(f"preset {self.preset!r} is none of {names}")
         if not 1 <= self.encoder_threads <= 16:
             raise LocalError(f"encoder_threads {self.encoder_threads} is outside 1..16")
         if self.congestion_control not in set(CongestionControl):
@@ -57,3 +75,18 @@ class CallSettings:
             raise LocalError(f"congestion_control {self.congestion_control!r} is none of {names}")
         if self.start_bps is not None and self.start_bps < MIN_TARGET_BPS:
             raise LocalError(f"start_bps {self.start_bps} is below {MIN_TARGET_BPS}")
+        if self.send_codecs is not None and not set(self.send_codecs) <= set(self.codecs):
+            raise LocalError(f"send_codecs {self.send_codecs} are not among codecs {self.codecs}")
+        self.adaptation_settings(peer_score=None)
+
+    def adaptation_settings(self, *, peer_score: float | None) -> AdaptationSettings:
+        """What a sender is told; peer_score is the peer's rtc_score. Raises LocalError."""
+        send_codecs = self.send_codecs
+        return AdaptationSettings(
+            enabled=self.adaptation,
+            cpu_budget_ratio=self.cpu_budget_ratio,
+            battery_ratio=self.battery_ratio,
+            own_score=self.rtc_score,
+            peer_score=peer_score,
+            send_codecs=None if send_codecs is None else tuple(Codec(c) for c in send_codecs),
+        )

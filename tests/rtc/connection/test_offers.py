@@ -76,6 +76,7 @@ async def test_av1_offers_what_its_feedback_needs() -> None:
             "ccm fir",
             "goog-remb",
             "transport-cc",
+            "codecpilot decode",
         }
 
 
