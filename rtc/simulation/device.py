@@ -1,4 +1,4 @@
-"""How long a simulated device takes to encode and decode: pixels x preset cost x device factor."""
+"""How long a simulated device takes to encode and decode: pixels x preset cost x factors over time."""
 
 from __future__ import annotations
 
@@ -37,27 +37,35 @@ DEFAULT_COSTS: Mapping[CostKey, Cost] = MappingProxyType(
 )
 
 
+ONE: Steps[Fraction] = Steps.constant(Fraction(1))
+
+
 class DeviceModel:
     """A device's speed over time."""
 
     def __init__(
-        self, *, factor: Steps[Fraction], costs: Mapping[CostKey, Cost] = DEFAULT_COSTS
+        self,
+        *,
+        factor: Steps[Fraction],
+        av1_encode: Steps[Fraction] = ONE,
+        av1_decode: Steps[Fraction] = ONE,
+        costs: Mapping[CostKey, Cost] = DEFAULT_COSTS,
     ) -> None:
-        """factor 2 is a device that takes twice as long as the costs say."""
+        """factor 2 is a device that takes twice as long as the costs say; the others multiply it for AV1."""
         self._factor = factor
+        self._av1_encode = av1_encode
+        self._av1_decode = av1_decode
         self._costs = costs
 
     def encode_us(self, codec: Codec, preset: str, *, pixels: int, now_us: int) -> int:
         """Time of one try at a frame of this many coded pixels, begun at now_us."""
-        return self._scaled(self._cost(codec, preset).encode_ns * pixels, now_us)
+        further = self._av1_encode if codec is Codec.AV1 else ONE
+        return self._scaled(self._cost(codec, preset).encode_ns * pixels, further, now_us)
 
     def decode_us(self, codec: Codec, preset: str, *, pixels: int, now_us: int) -> int:
         """Time of decoding such a frame; preset is what it was encoded with."""
-        return self._scaled(self._cost(codec, preset).decode_ns * pixels, now_us)
-
-    def factor(self, now_us: int) -> float:
-        """How many times slower than the costs the device is."""
-        return float(self._factor.at(now_us))
+        further = self._av1_decode if codec is Codec.AV1 else ONE
+        return self._scaled(self._cost(codec, preset).decode_ns * pixels, further, now_us)
 
     def _cost(self, codec: Codec, preset: str) -> Cost:
         # H.264's encoder has one preset in a call, whatever AV1's is called.
@@ -67,8 +75,9 @@ class DeviceModel:
             raise LocalError(f"no cost is known of {codec} {preset}, only of {known}")
         return cost
 
-    def _scaled(self, cost_ns: float, now_us: int) -> int:
-        return max(1, round(cost_ns * float(self._factor.at(now_us)) / 1000))
+    def _scaled(self, cost_ns: float, further: Steps[Fraction], now_us: int) -> int:
+        factor = float(self._factor.at(now_us)) * float(further.at(now_us))
+        return max(1, round(cost_ns * factor / 1000))
 
 
 class TimedEncoder:

@@ -40,6 +40,10 @@ MAX_CALLS = 4
 MAX_FLOWS = 16
 
 
+# What SenderSettings.preset calls the choice of the adaptation.
+AUTO = "auto"
+
+
 @dataclass(frozen=True, slots=True)
 class Key:
     """A key's default (None: none), how to read it, and what it is."""
@@ -152,7 +156,14 @@ PEER_KEYS: Mapping[str, Key] = MappingProxyType(
         "stack": Key("codecpilot", choice("codecpilot", "aiortc"), "what runs the peer"),
         "cc": Key("codecpilot", choice(*CongestionControl), "how its sender finds its rate"),
         "codec": Key("AV1", choice(*Codec), "what the stream begins with"),
-        "preset": Key("default", choice(*PRESETS), "of the AV1 encoder"),
+        "preset": Key(
+            "default", choice(AUTO, *PRESETS), "the best that its AV1 encoder may use; auto: any"
+        ),
+        "adaptation": Key(True, flag, "whether its sender adapts to the devices; false: as set"),
+        "cpu_budget": Key(
+            "0.5", number(0.01, 1), "share of a frame's time that quality to spare may take"
+        ),
+        "rtc_score": Key(None, number(0, 1), "how fit for AV1 the device is thought beforehand"),
         "content": Key("camera", choice(*Content), "what the pictures show"),
         "target_kbps": Key(
             None,
@@ -167,6 +178,9 @@ PEER_KEYS: Mapping[str, Key] = MappingProxyType(
         "ltr_proactive": Key(None, choice(*Switch), "doing so before a loss is known"),
         "descriptor": Key(True, flag, "whether AV1 carries the dependency descriptor"),
         "device": Key("1", steps(0.01, MAX_FACTOR), "times slower than the costs say, over time"),
+        "av1_encode": Key("1", steps(0.01, MAX_FACTOR), "times slower still at encoding AV1"),
+        "av1_decode": Key("1", steps(0.01, MAX_FACTOR), "times slower still at decoding AV1"),
+        "battery": Key(None, steps(0, 100, "%"), "percent left over time (default: on power)"),
         "clock_ppm": Key(0, whole(-MAX_PPM, MAX_PPM), "millionths by which its clock is fast"),
         "wall_error_ms": Key(
             0, number(-86_400_000, 86_400_000), "by which its wall clock is ahead"

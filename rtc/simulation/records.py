@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+BUSY = "encoder busy"
+PACER_FULL = "pacer full"
+THE_END = "the end"
+
 
 class PacketKind(StrEnum):
     """What a datagram carries."""
@@ -23,7 +27,9 @@ class PacketKind(StrEnum):
 class FrameRecord:
     """One captured picture and what became of it. Times are virtual, in us; None: it never came to that.
 
-    index counts the captured pictures. skipped says why it was not sent. bytes is the encoded
+    index counts the captured pictures. encode_us is when encoding began, encoded_us when it ended.
+    skipped says why it was not sent. preset, scale (coded at most at this part of each side) and every
+    (one of so many captured pictures is sent) are what was decided for it. bytes is the encoded
     frame's, vbv_delay_us the delay after it at the target rate. on_screen is the index of what the
     screen showed when this picture was due (see Screen), psnr_y its likeness to this one.
     """
@@ -33,8 +39,11 @@ class FrameRecord:
     capture_us: int
     encode_us: int | None = None
     encoded_us: int | None = None
-    skipped: str = "encoder busy"
+    skipped: str = BUSY
     codec: str = ""
+    preset: str = ""
+    scale: float | None = None
+    every: int = 1
     frame_id: int | None = None
     key: bool = False
     ltr: bool = False

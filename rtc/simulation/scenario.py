@@ -55,7 +55,13 @@ class PeerScenario:
     target_bps: int
     resilience: ResilienceSettings
     descriptor: bool
+    adaptation: bool
+    cpu_budget_ratio: float
+    rtc_score: float | None
     device: Steps[Fraction]
+    av1_encode: Steps[Fraction]
+    av1_decode: Steps[Fraction]
+    battery_percent: Steps[Fraction] | None
     clock_ppm: int
     wall_error_us: int
     audio_bps: int
@@ -171,7 +177,13 @@ def _peer(values: Table, peer: str, default_bps: DefaultRate) -> PeerScenario:
         target_bps=max(target_bps, MIN_TARGET_BPS),
         resilience=resilience(v["recovery"], {name: v[name] for name in SWITCHES}),
         descriptor=v["descriptor"],
+        adaptation=v["adaptation"],
+        cpu_budget_ratio=float(v["cpu_budget"]),
+        rtc_score=None if v["rtc_score"] is None else float(v["rtc_score"]),
         device=v["device"],
+        av1_encode=v["av1_encode"],
+        av1_decode=v["av1_decode"],
+        battery_percent=v["battery"],
         clock_ppm=v["clock_ppm"],
         wall_error_us=int(v["wall_error_ms"] * 1000),
         audio_bps=v["audio_kbps"] * 1000,

@@ -37,6 +37,23 @@ def test_h264_has_one_cost_whatever_av1s_preset_is():
     assert device().encode_us(Codec.H264, "low", pixels=100_000, now_us=0) == 800
 
 
+def test_further_factors_are_of_av1_alone():
+    model = DeviceModel(
+        factor=parse_steps("2", name="device", low=0, high=9),
+        av1_encode=parse_steps("0:1,1:5", name="av1_encode", low=0, high=9),
+        av1_decode=parse_steps("3", name="av1_decode", low=0, high=9),
+        costs=COSTS,
+    )
+    encode = [
+        model.encode_us(codec, "default", pixels=1000, now_us=now_us)
+        for codec in (Codec.AV1, Codec.H264)
+        for now_us in (0, 1_000_000)
+    ]
+    assert encode == [20, 100, 16, 16]
+    assert model.decode_us(Codec.AV1, "default", pixels=1000, now_us=0) == 12
+    assert model.decode_us(Codec.H264, "default", pixels=1000, now_us=0) == 6
+
+
 def test_a_preset_without_a_cost_is_refused_with_those_that_have_one():
     model = DeviceModel(factor=parse_steps("1", name="device", low=0, high=9), costs={})
     with pytest.raises(LocalError, match="no cost is known of AV1 best"):

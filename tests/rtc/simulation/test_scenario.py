@@ -79,6 +79,16 @@ def test_switches_stand_above_the_recovery_that_is_named():
         read({"fec": "yes"})
 
 
+def test_a_device_is_on_power_unless_its_battery_is_told():
+    made = read({"a": {"battery": "0:30,20:10"}, "b": {"av1_decode": "0:1,5:9"}})
+    assert made.peers["b"].battery_percent is None
+    assert [made.peers["a"].battery_percent.at(s * 1_000_000) for s in (0, 20)] == [30, 10]
+    assert [made.peers["b"].av1_decode.at(s * 1_000_000) for s in (0, 5)] == [1, 9]
+    assert made.peers["a"].adaptation
+    assert made.peers["a"].cpu_budget_ratio == 0.5
+    assert made.peers["a"].rtc_score is None
+
+
 def test_text_from_the_command_line_reads_like_toml():
     table = {"rate": 600}
     for name, value in {
@@ -142,9 +152,13 @@ def test_a_trace_takes_the_place_of_a_rate_and_bytes_that_of_milliseconds():
         ({"fps": 0}, r"fps 0 is outside 1\.\.120"),
         ({"codec": "VP8"}, "codec 'VP8' is none of AV1, H264"),
         ({"stack": "webrtc"}, "stack 'webrtc' is none of codecpilot, aiortc"),
-        ({"preset": "turbo"}, "preset 'turbo' is none of ultralow"),
+        ({"preset": "turbo"}, "preset 'turbo' is none of auto, ultralow"),
         ({"descriptor": "maybe"}, "descriptor 'maybe' is neither true nor false"),
         ({"a": {"device": "0:0"}}, r"a\.device 0 is outside 0\.01\.\.1000"),
+        ({"a": {"av1_encode": 0}}, r"a\.av1_encode 0 is outside 0\.01\.\.1000"),
+        ({"battery": "0:50,9:101"}, r"battery 101 is outside 0\.\.100 %"),
+        ({"rtc_score": 1.1}, r"rtc_score 1\.1 is outside 0\.\.1"),
+        ({"cpu_budget": 0}, r"cpu_budget 0 is outside 0\.01\.\.1"),
         ({"target_kbps": 5}, r"target_kbps 5 is outside 10\.\.50000"),
         ({"source": ""}, "source '' is not a text"),
         ({"rate": 1, "trace": "x"}, "rate and trace exclude each other"),
