@@ -34,6 +34,7 @@ from aiortc.rtcrtptransceiver import RTCRtpTransceiver
 from ...codecs.types import Codec
 from ..estimators import CongestionControl
 from .capabilities import (
+    DECODE_FEEDBACK,
     by_preference,
     find_common_codecs,
     of_one_implementation,
@@ -41,11 +42,13 @@ from .capabilities import (
     video_header_extensions,
 )
 from .clock import NTP_EPOCH_OFFSET_US
+from .devices import Devices
 from .dtls_transport import CallDtlsTransport
 from .fec_formats import announce_flexfec, flexfec_ssrc, rtx_ssrc
 from .numbering import follow_extension_ids, follow_payload_types
 from .receiver import CallRtpReceiver
 from .remote_track import CallRemoteStreamTrack
+from .scores import announce_score, announced_score
 from .sender import CallRtpSender
 from .settings import CallSettings
 from .streams import sound_of_pictures
@@ -53,6 +56,8 @@ from .transceiver import CallRtpTransceiver
 
 # RFC 8285 6: without it a peer keeps to the one-byte form, and longer extensions vanish silently.
 _ALLOW_MIXED = "a=extmap-allow-mixed\r\n"
+# Agreed on with our own kind alone.
+_DECODE_FEEDBACK = f" {DECODE_FEEDBACK.type} {DECODE_FEEDBACK.parameter}\r\n"
 
 
 class CallPeerConnection(RTCPeerConnection):
@@ -72,6 +77,7 @@ class CallPeerConnection(RTCPeerConnection):
     ) -> None:
         super().__init__(configuration)
         self.settings = settings or CallSettings()
+        self._devices = Devices()
         control = CongestionControl(self.settings.congestion_control)
         resilience = self.settings.resilience
         codecs = video_codecs(
@@ -99,20 +105,21 @@ class CallPeerConnection(RTCPeerConnection):
 
     @property
     def localDescription(self) -> RTCSessionDescription:
-        """The local description, mixed header extensions allowed."""
-        return _allow_mixed(super().localDescription)
+        """The local description, mixed header extensions allowed and our score told."""
+        return self._completed(super().localDescription)
 
     async def createOffer(self) -> RTCSessionDescription:
         """Offer our codecs, each with its RTX, and our header extensions."""
-        return _allow_mixed(await self._bound(RTCPeerConnection.createOffer)(self))
+        return self._completed(await self._bound(RTCPeerConnection.createOffer)(self))
 
     async def createAnswer(self) -> RTCSessionDescription:
         """Answer with what was agreed."""
-        return _allow_mixed(await self._bound(RTCPeerConnection.createAnswer)(self))
+        return self._completed(await self._bound(RTCPeerConnection.createAnswer)(self))
 
     async def setRemoteDescription(self, sessionDescription: RTCSessionDescription) -> None:
         """Agree on codecs: an answerer's order is its own, and one implementation runs them all."""
         answering = sessionDescription.type == "offer"
+        self._devices.peer_score = announced_score(sessionDescription.sdp)
 
         def agreed(
             common: list[RTCRtpCodecParameters], preferred: list[RTCRtpCodecCapability]
@@ -140,6 +147,18 @@ class CallPeerConnection(RTCPeerConnection):
             return None
         since_1900_us = receiver.capture_wall_us(frame)
         return None if since_1900_us is None else since_1900_us - NTP_EPOCH_OFFSET_US
+
+    def _completed(self, description: RTCSessionDescription) -> RTCSessionDescription:
+        """With what aiortc has no names for; a plain peer's offer is answered without our score."""
+        if description is None:
+            return None
+        text = description.sdp
+        if _ALLOW_MIXED not in text:
+            session, media, rest = text.partition("m=")
+            text = session + _ALLOW_MIXED + media + rest
+        if _DECODE_FEEDBACK in text:
+            text = announce_score(text, self.settings.rtc_score)
+        return RTCSessionDescription(sdp=text, type=description.type)
 
     def _follow_numbers(self, media: Sequence[sdp.MediaDescription]) -> None:
         """Let later offers use the numbers of this round."""
@@ -183,7 +202,7 @@ class CallPeerConnection(RTCPeerConnection):
     ) -> RTCRtpTransceiver:
         method = self._bound(RTCPeerConnection._RTCPeerConnection__createTransceiver)  # type: ignore[attr-defined]
         transceiver: RTCRtpTransceiver = method(self, direction, kind, sender_track)
-        transceiver.sender.configure(self.settings, self.emit)  # type: ignore[attr-defined]
+        transceiver.sender.configure(self.settings, self.emit, devices=self._devices)  # type: ignore[attr-defined]
         transceiver.receiver.configure(transceiver.sender, self.emit)  # type: ignore[attr-defined]
         return transceiver
 
@@ -207,10 +226,3 @@ def _describe(transceiver: RTCRtpTransceiver, **names: Any) -> sdp.MediaDescript
     if isinstance(sender, CallRtpSender):
         sender.announces_flexfec = announce_flexfec(media, ssrc=sender.flexfec_ssrc)
     return media
-
-
-def _allow_mixed(description: RTCSessionDescription) -> RTCSessionDescription:
-    if description is None or _ALLOW_MIXED in description.sdp:
-        return description
-    session, media, rest = description.sdp.partition("m=")
-    return RTCSessionDescription(sdp=session + _ALLOW_MIXED + media + rest, type=description.type)

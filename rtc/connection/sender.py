@@ -34,6 +34,7 @@ from .capabilities import (
     video_capabilities,
 )
 from .clock import now_us
+from .devices import Devices
 from .dtls_transport import CallDtlsTransport
 from .endpoint import CoreEndpoint
 from .fec_formats import is_fec, negotiated_flexfec, negotiated_red
@@ -49,6 +50,7 @@ class CallRtpSender(RTCRtpSender, CoreEndpoint):
     def __init__(self, trackOrKind: Any, transport: RTCDtlsTransport) -> None:
         super().__init__(trackOrKind, transport)
         self._settings = CallSettings()
+        self._devices = Devices()
         self._emit: EventSink = lambda name, value: None
         self._driver: SenderDriver | None = None
         # Whichever implementation starts the stream keeps it.
@@ -75,9 +77,9 @@ class CallRtpSender(RTCRtpSender, CoreEndpoint):
         """The core that runs this sender; None before it starts and where aiortc's own serves."""
         return self._driver.core if self._driver else None
 
-    def configure(self, settings: CallSettings, emit: EventSink) -> None:
+    def configure(self, settings: CallSettings, emit: EventSink, *, devices: Devices) -> None:
         """Set what the connection decides: called once, before the sender starts."""
-        self._settings, self._emit = settings, emit
+        self._settings, self._emit, self._devices = settings, emit, devices
         if self.kind == "video":
             prepare_encoder(Codec(settings.codecs[0]))
 

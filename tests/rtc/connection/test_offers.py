@@ -21,7 +21,7 @@ from codecpilot.rtc.connection.capabilities import (
     video_codecs,
 )
 
-from tests.live_call import ALONE, call, in_call
+from tests.live_call import ALONE, call, in_call, negotiate
 
 DESCRIPTOR_URI = (
     "https://aomediacodec.github.io/av1-rtp-spec/#dependency-descriptor-rtp-header-extension"
@@ -294,3 +294,24 @@ def _renumber_av1(sdp: str, media: int, rtx: int) -> str:
                 line = line.replace(f"a={attribute}:{old} ", f"a={attribute}:{new} ")
         lines.append(line.replace(f"apt={number}", f"apt={media}"))
     return "\r\n".join(lines) + "\r\n"
+
+
+async def test_both_sides_tell_their_scores() -> None:
+    async with in_call(call(rtc_score=0.25), call(rtc_score=0.875)) as (ours, theirs):
+        ours.addTransceiver("video")
+        await negotiate(ours, theirs)
+        assert _lines(ours.localDescription.sdp, "a=codecpilot-score:") == ["0.2500"]
+        assert _lines(theirs.localDescription.sdp, "a=codecpilot-score:") == ["0.8750"]
+        assert theirs._devices.peer_score == 0.25
+        assert ours._devices.peer_score == 0.875
+
+
+async def test_a_plain_peer_and_one_without_a_score_are_told_none() -> None:
+    async with in_call(call(rtc_score=0.5), call(), RTCPeerConnection(ALONE)) as (a, b, plain):
+        b.addTransceiver("video")
+        plain.addTransceiver("video")
+        assert _lines(await _offer(b), "a=codecpilot-score:") == []
+        await negotiate(plain, a)
+        assert _lines(a.localDescription.sdp, "a=codecpilot-") == []
+        assert "codecpilot" not in a.localDescription.sdp
+        assert a._devices.peer_score is None
