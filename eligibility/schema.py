@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -93,8 +93,20 @@ CODING = (
     _text("codec", "Codec sent (received where nothing is sent), as in SDP's rtpmap"),
     _text("encoder", "W3C encoderImplementation, without parameters"),
     _text("preset", "Encoder preset or null"),
-    _int("width", "px", "Width of the pictures sent (received where none are sent)", most=65536),
-    _int("height", "px", "Height of the pictures sent (received where none are sent)", most=65536),
+    _int(
+        "width",
+        "px",
+        "Width of the pictures sent (received where none are sent)",
+        least=1,
+        most=65536,
+    ),
+    _int(
+        "height",
+        "px",
+        "Height of the pictures sent (received where none are sent)",
+        least=1,
+        most=65536,
+    ),
     _float("fps", "1/s", "Pictures a second sent (received where none are sent)", most=1000.0),
     _int("encode_p50_us", "us", "Encode latency a picture, median (mean where counters give it)"),
     _int("encode_p95_us", "us", "Encode latency a picture, 95th percentile; null from counters"),
@@ -145,7 +157,7 @@ def arrow_schema() -> pa.Schema:
     )
 
 
-def table_of(rows: list[Mapping[str, Value]]) -> pa.Table:
+def table_of(rows: Sequence[Mapping[str, Value]]) -> pa.Table:
     """Rows as a checked table. Raises LocalError as check_table does."""
     import pyarrow as pa
 

@@ -1,0 +1,185 @@
+"""What chrome://webrtc-internals saves: one JSON object, each metric of each report a series.
+
+{"PeerConnections": {id: {"stats": {"<report>-<metric>": {"startTime", "endTime", "statsType",
+"values"}}}}, "UserAgent": …}. `values` is text that holds a JSON array, in some versions the array;
+points lie evenly between the times unless the report has a series of its timestamps. The file is
+read as a stream of tokens, so of a file that ends too early everything before is used.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from codecpilot.codecs.errors import RemoteError
+
+from .reading import Bounded
+from .reports import MEMBERS
+from .rtcstats import JSON_ERRORS, MAX_REPORTS
+from .samples import Facts, Sample, finite, time_us
+from .user_agent import device_facts
+
+# Ours: the format nests 5 deep; a file of brackets alone nests without end.
+MAX_DEPTH = 32
+# Ours: a day at a point a second.
+MAX_POINTS = 100_000
+STATS_DEPTH = 5
+# Computed metrics stand in brackets; these two say what no other metric does.
+BRACKETED = {"[codec]": "mimeType"}
+
+Path = tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Series:
+    """One metric of one report, as it is written."""
+
+    start: object = None
+    end: object = None
+    kind: object = None
+    values: list[Any] = field(default_factory=list)
+
+
+def read_internals(file: Bounded, counts: Counter[str]) -> Iterator[Sample | Facts]:
+    """Samples, connection by connection, and facts. Raises RemoteError where it nests too deep."""
+    series: dict[str, Series] = {}
+    for path, value, ended in _leaves(file, counts):
+        if ended:
+            # A connection is over: what it held is let go.
+            if len(path) == 2 and path[0] == "PeerConnections":
+                yield from _samples(path[1], series, counts)
+                series = {}
+        elif path == ("UserAgent",):
+            yield Facts(columns=device_facts({"userAgent": value}))
+        elif len(path) >= STATS_DEPTH and path[0] == "PeerConnections" and path[2] == "stats":
+            _take(series, path[3], path[4], value, counts)
+    if series:
+        # The file ended within a connection.
+        yield from _samples("last", series, counts)
+
+
+def _leaves(file: Bounded, counts: Counter[str]) -> Iterator[tuple[Path, Any, bool]]:
+    """(path, value, False) for each value, and (path, None, True) where an object ends."""
+    import ijson
+
+    path: list[str] = []
+    try:
+        for event, value in ijson.basic_parse(file):
+            if event in ("start_map", "start_array"):
+                path.append("")
+            elif event == "map_key":
+                path[-1] = value
+            elif event in ("end_map", "end_array"):
+                path.pop()
+                yield tuple(path), None, True
+            else:
+                yield tuple(path), value, False
+            if len(path) > MAX_DEPTH:
+                raise RemoteError(f"a dump nests at most {MAX_DEPTH} deep, this one deeper")
+    except (ijson.JSONError, ValueError, ArithmeticError) as error:
+        if isinstance(error, RemoteError):
+            raise
+        counts["truncated_file"] = 1
+
+
+def _take(
+    series: dict[str, Series], name: str, member: str, value: Any, counts: Counter[str]
+) -> None:
+    metric = name.rpartition("-")[2]
+    if metric not in MEMBERS and metric not in BRACKETED:
+        return
+    if name not in series and len(series) >= MAX_REPORTS:
+        counts["reports_refused"] += 1
+        return
+    one = series.setdefault(name, Series())
+    if member == "startTime":
+        one.start = value
+    elif member == "endTime":
+        one.end = value
+    elif member == "statsType":
+        one.kind = value
+    elif member == "values":
+        _take_values(one, value, counts)
+
+
+def _take_values(one: Series, value: Any, counts: Counter[str]) -> None:
+    """A text with the whole array, or one value of an array."""
+    points = [value]
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        try:
+            points = json.loads(value)
+        except JSON_ERRORS:
+            counts["values_refused"] += 1
+            return
+    one.values.extend(points[: max(0, MAX_POINTS - len(one.values))])
+
+
+def _samples(connection: str, series: dict[str, Series], counts: Counter[str]) -> Iterator[Sample]:
+    """The series of a connection turned into a sample for each of its moments."""
+    timed = {name: (one, _times_us(name, one, series)) for name, one in series.items()}
+    longest = max((times for _, times in timed.values()), key=len, default=[])
+    if len(longest) < 2:
+        counts["connections_without_series"] += 1
+        return
+    step_us = max(1, (longest[-1] - longest[0]) // (len(longest) - 1))
+    reports: list[dict[str, dict[str, Any]]] = [{} for _ in longest]
+    for name, (one, times) in timed.items():
+        report, _, metric = name.rpartition("-")
+        member = BRACKETED.get(metric, metric)
+        for when, value in zip(times, one.values, strict=False):
+            index = round((when - longest[0]) / step_us)
+            if 0 <= index < len(reports):
+                members = reports[index].setdefault(report, {"type": one.kind})
+                members[member] = value
+    for when, found in zip(longest, reports, strict=True):
+        yield Sample(connection=connection, time_us=when, reports=_complete(found))
+
+
+def _times_us(name: str, one: Series, series: dict[str, Series]) -> list[int]:
+    """When each value was read; empty where that cannot be told."""
+    report = name.rpartition("-")[0]
+    stamps = series.get(f"{report}-timestamp")
+    if stamps and len(stamps.values) == len(one.values):
+        known = [time_us(value) for value in stamps.values]
+        times = [when for when in known if when is not None]
+        if len(times) == len(known):
+            return times
+    start, end, n = _iso_us(one.start), _iso_us(one.end), len(one.values)
+    if start is None or end is None or end < start or not n:
+        return []
+    return [start + (end - start) * i // max(1, n - 1) for i in range(n)]
+
+
+def _iso_us(text: object) -> int | None:
+    """A time such as 2024-05-01T12:00:00.000Z."""
+    number = finite(text)
+    if number is not None:
+        return time_us(number)
+    try:
+        when = datetime.fromisoformat(text) if isinstance(text, str) else None
+    except ValueError:
+        return None
+    if when is None:
+        return None
+    when = when if when.tzinfo else when.replace(tzinfo=UTC)
+    return time_us(when.timestamp() * 1000)
+
+
+def _complete(found: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Reports with what the format leaves out: the kind of medium, and codecs as their own."""
+    for members in found.values():
+        mime = members.get("mimeType")
+        if members["type"] in ("outbound-rtp", "inbound-rtp"):
+            # A picture has a size or is counted, sound has neither.
+            if "kind" not in members and {"framesEncoded", "framesDecoded"} & set(members):
+                members["kind"] = "video"
+            if isinstance(mime, str):
+                # "VP8 (96, …)" beside the report itself.
+                members["googCodecName"] = mime.partition(" ")[0]
+        elif any(member.startswith("googFrame") for member in members):
+            members["mediaType"] = "video"
+    return found

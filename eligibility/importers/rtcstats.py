@@ -1,0 +1,116 @@
+"""rtcstats dumps: a JSON array [event, connection, data, time in ms] a line.
+
+`getstats` lines hold what changed since the connection's last one; rtcstats' deltaCompression drops
+members that are the same, drops reports with nothing new, and writes the timestamp 0 for the newest
+of a line, which stands beside the reports. A line may also be one full getStats() result.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from .reading import Bounded, lines
+from .reports import MEMBERS
+from .samples import Facts, Report, Sample, time_us
+from .user_agent import device_facts
+
+STATS_EVENTS = ("getstats", "stats")
+# Ours: the dumps seen have up to 130 reports and 2 connections; beyond it somebody fills memory.
+MAX_REPORTS = 20_000
+MAX_CONNECTIONS = 1_000
+# Ours: device facts lie at the top of these events, or one below.
+DEVICE_MEMBERS = ("userAgent", "userAgentData", "hardwareConcurrency", "deviceMemory")
+
+# A stack of brackets as long as a line takes json's recursion to its end.
+JSON_ERRORS = (ValueError, RecursionError)
+
+
+def read_rtcstats(file: Bounded, counts: Counter[str]) -> Iterator[Sample | Facts]:
+    """Samples and facts in the file's order. What cannot be read is counted and passed over."""
+    connections: dict[str, dict[str, dict[str, Any]]] = {}
+    for line in lines(file, counts):
+        text = line.strip()
+        if not text:
+            continue
+        counts["lines"] += 1
+        try:
+            event = json.loads(text)
+        except JSON_ERRORS:
+            # Only the last line can lack its end.
+            whole = line.endswith(b"\n")
+            counts["lines_not_json" if whole else "truncated_last_line"] += 1
+            continue
+        yield from _read_event(event, connections, counts)
+
+
+def _read_event(
+    event: object, connections: dict[str, dict[str, dict[str, Any]]], counts: Counter[str]
+) -> Iterator[Sample | Facts]:
+    if not _is_event(event):
+        yield from _read_plain(event, counts)
+        return
+    assert isinstance(event, list)
+    name, connection, data, *rest = event
+    if name.lower() in STATS_EVENTS:
+        sample = _read_stats(connection, data, rest, connections, counts)
+        if sample:
+            yield sample
+    elif isinstance(data, dict) and any(member in data for member in DEVICE_MEMBERS):
+        yield Facts(columns=device_facts(data))
+
+
+def _is_event(event: object) -> bool:
+    return isinstance(event, list) and len(event) >= 3 and isinstance(event[0], str)
+
+
+def _read_stats(
+    connection: object,
+    data: object,
+    rest: list[object],
+    connections: dict[str, dict[str, dict[str, Any]]],
+    counts: Counter[str],
+) -> Sample | None:
+    if not isinstance(data, dict) or not isinstance(connection, str | int):
+        counts["lines_odd"] += 1
+        return None
+    name = str(connection)
+    if name not in connections and len(connections) >= MAX_CONNECTIONS:
+        counts["connections_refused"] += 1
+        return None
+    reports = connections.setdefault(name, {})
+    _apply(data, reports, counts)
+    # The reports' own clock first: lines are stamped when they are written.
+    when = time_us(data.get("timestamp")) or time_us(rest[0] if rest else None)
+    if when is None:
+        counts["samples_without_time"] += 1
+        return None
+    return Sample(connection=name, time_us=when, reports=reports)
+
+
+def _apply(data: dict[str, Any], reports: dict[str, dict[str, Any]], counts: Counter[str]) -> None:
+    """Merge what changed into what is known; only members that are of use are kept."""
+    for name, changed in data.items():
+        if not isinstance(changed, dict):
+            counts["reports_odd"] += name != "timestamp"
+        elif name not in reports and len(reports) >= MAX_REPORTS:
+            counts["reports_refused"] += 1
+        else:
+            useful = {key: value for key, value in changed.items() if key in MEMBERS}
+            reports.setdefault(name, {}).update(useful)
+
+
+def _read_plain(event: object, counts: Counter[str]) -> Iterator[Sample]:
+    """A line that is one getStats() result: a list of reports, or reports by their ids."""
+    reports: dict[str, Report] = {}
+    if isinstance(event, list):
+        reports = {str(r.get("id")): r for r in event if isinstance(r, dict) and "type" in r}
+    elif isinstance(event, dict):
+        reports = {k: r for k, r in event.items() if isinstance(r, dict) and "type" in r}
+    times = [when for r in reports.values() if (when := time_us(r.get("timestamp")))]
+    if not times:
+        counts["lines_odd"] += 1
+        return
+    yield Sample(connection="plain", time_us=max(times), reports=reports)
