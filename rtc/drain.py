@@ -22,11 +22,15 @@ class SenderOutput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceiverOutput:
-    """What a receiver wants done now, and when it wants to be asked again at the latest."""
+    """What a receiver wants done now, and when it wants to be asked again at the latest.
+
+    probe is a frame to decode once, by a decoder and in a thread of its own, for the time it takes.
+    """
 
     frame: ReceivedFrame | None
     rtcp: list[bytes]
     wake_us: int | None
+    probe: ReceivedFrame | None = None
 
 
 def drain_sender(core: SenderCore, *, now_us: int) -> SenderOutput:
@@ -47,7 +51,8 @@ def drain_sender(core: SenderCore, *, now_us: int) -> SenderOutput:
 def drain_receiver(core: ReceiverCore, *, now_us: int) -> ReceiverOutput:
     """Everything that a receiver has ready."""
     return ReceiverOutput(
-        frame=core.poll_decode(),
+        frame=core.poll_decode(now_us=now_us),
+        probe=core.poll_probe(now_us=now_us),
         rtcp=core.poll_rtcp(now_us=now_us),
         wake_us=core.poll_timeout(),
     )

@@ -41,6 +41,8 @@ class KeyRequests:
         self._blocked_since_us: int | None = None
         self._missing_since_us: int | None = None
         self._first_reference_us: int | None = None
+        self._behind_since_us: int | None = None
+        self._behind_asked_us: int | None = None
 
     def require(self) -> None:
         """Nothing but a key frame helps: the stream began, a frame failed to decode or lists overflowed."""
@@ -56,6 +58,13 @@ class KeyRequests:
         if missing and self._missing_since_us is None:
             self._missing_since_us = now_us + wait_us
 
+    def behind(self, now_us: int | None) -> None:
+        """The decoder is so far behind that it should go on from a newer frame; None says that it is not."""
+        if now_us is None:
+            self._behind_since_us = self._behind_asked_us = None
+        elif self._behind_since_us is None:
+            self._behind_since_us = now_us
+
     def gave_up(self, sequence: int) -> None:
         """A packet, by its unwrapped sequence number, that others need will not be repaired."""
         self._given_up = sequence if self._given_up is None else max(sequence, self._given_up)
@@ -68,6 +77,7 @@ class KeyRequests:
         self._blocked_since_us = self._missing_since_us = self._first_reference_us = None
         if key:
             self._needed = False
+            self.behind(None)
         if self._given_up is not None and last_sequence > self._given_up:
             self._given_up = None
 
@@ -79,8 +89,8 @@ class KeyRequests:
             return Request.KEY
         reference_us = self._reference_due_us(rtt_us, has_reference=has_reference)
         if reference_us is not None and now_us >= reference_us:
-            self._reference_asked_us = now_us
-            if self._first_reference_us is None:
+            self._reference_asked_us = self._behind_asked_us = now_us
+            if self._first_reference_us is None and self._missing_since_us is not None:
                 self._first_reference_us = now_us
             return Request.REFERENCE
         return None
@@ -94,6 +104,7 @@ class KeyRequests:
         return min((t for t in times if t is not None), default=None)
 
     def _key_due_us(self, rtt_us: int, *, has_reference: bool) -> int | None:
+        interval_us = max(MIN_INTERVAL_US, 2 * rtt_us)
         if self._needed:
             due_us = 0
         elif has_reference and self._missing_since_us is not None:
@@ -104,15 +115,20 @@ class KeyRequests:
             due_us = self._blocked_since_us
             if self._given_up is None:
                 due_us += max(MIN_STALL_US, 3 * rtt_us)
+        elif self._behind_since_us is not None and not has_reference:
+            due_us = self._behind_since_us
+            interval_us = 2 * rtt_us + REFERENCE_MARGIN_US
         else:
             return None
         if self._key_asked_us is not None:
-            due_us = max(due_us, self._key_asked_us + max(MIN_INTERVAL_US, 2 * rtt_us))
+            due_us = max(due_us, self._key_asked_us + interval_us)
         return due_us
 
     def _reference_due_us(self, rtt_us: int, *, has_reference: bool) -> int | None:
-        if self._needed or self._missing_since_us is None or not has_reference:
+        if self._needed or not has_reference:
             return None
+        if self._missing_since_us is None:
+            return self._behind_due_us(rtt_us)
         due_us = self._missing_since_us
         if self._given_up is None:
             due_us += rtt_us + REPAIR_MARGIN_US
@@ -120,3 +136,9 @@ class KeyRequests:
             interval_us = max(MIN_REFERENCE_INTERVAL_US, rtt_us)
             due_us = max(due_us, self._reference_asked_us + interval_us)
         return due_us
+
+    def _behind_due_us(self, rtt_us: int) -> int | None:
+        """Nothing was lost: the decoder goes on while the answer is on its way."""
+        if self._behind_since_us is None or self._behind_asked_us is None:
+            return self._behind_since_us
+        return self._behind_asked_us + 2 * rtt_us + REFERENCE_MARGIN_US

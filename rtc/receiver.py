@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from ..codecs.errors import RemoteError
 from ..codecs.types import Picture
+from .decoding import Decoding
 from .incoming_media import IncomingMedia
 from .messages import (
     VIDEO_CLOCK_HZ,
@@ -19,14 +20,13 @@ from .messages import (
     NegotiatedCodec,
     ReceivedFrame,
 )
-from .playout.dependencies import DecodeOrder
 from .playout.freezes import FreezeDetector
 from .receive_path import ReceivePath
 from .receiver_feedback import ReceiverFeedback
 from .receiver_settings import ReceiverSettings
 from .rtp.extensions import HeaderExtensions, us_from_ntp
 from .rtp.packet import RtpPacket, parse_rtp
-from .rtp.rtcp import RtcpMessage, SenderReport, serialize_rtcp
+from .rtp.rtcp import DecodeReportMessage, RtcpMessage, SenderReport, serialize_rtcp
 from .stats import InboundCounters
 
 __all__ = ["ReceiverCore", "ReceiverSettings"]
@@ -34,8 +34,6 @@ __all__ = ["ReceiverCore", "ReceiverSettings"]
 
 class ReceiverCore:
     """Reorders, assembles and releases frames in decodable order; asks for what is missing."""
-
-    _is_abandoned: bool
 
     def __init__(
         self,
@@ -58,8 +56,8 @@ class ReceiverCore:
             rng=rng,
             now_us=now_us,
         )
+        self._decoding = Decoding(counters=self.counters, feedback=self._feedback)
         self._sender_report: SenderReport | None = None
-        self._decoding: ReceivedFrame | None = None
         self._is_told = settings.remote_ssrc is not None
         self._begin(settings.remote_ssrc)
 
@@ -116,23 +114,12 @@ class ReceiverCore:
             self._sender_report = message
             self._feedback.handle_sender_report(message, now_us=now_us)
 
-    def poll_decode(self) -> ReceivedFrame | None:
+    def poll_decode(self, *, now_us: int) -> ReceivedFrame | None:
         """The next frame for the decoder; None while one is there already.
 
         The frame's result comes back through handle_decoded().
         """
-        if self._decoding is not None:
-            return None
-        frame = self._order.next_frame(self._incoming.buffer.previous_of)
-        if frame is None:
-            return None
-        self.counters.framesDropped += self._order.taken(frame)
-        self._incoming.buffer.discard_through(frame.last_sequence)
-        self._nacks.discard_through(frame.last_sequence)
-        begins = frame.key or (frame.ltr is not None and frame.ltr.is_recovery)
-        self._key_requests.progressed(key=begins, last_sequence=frame.last_sequence)
-        self._decoding = frame
-        return frame
+        return self._decoding.next_frame(now_us=now_us)
 
     def handle_decoded(
         self, picture: Picture | None, *, failed: bool, decode_us: int, now_us: int
@@ -141,18 +128,9 @@ class ReceiverCore:
 
         picture is None when the frame shows none or failed; the result describes its picture.
         """
-        frame, self._decoding = self._decoding, None
-        if frame is None or self._is_abandoned:
-            self._is_abandoned = False
+        frame = self._decoding.answered(picture, failed=failed, decode_us=decode_us, now_us=now_us)
+        if frame is None:
             return None
-        self.counters.totalDecodeTimeUs += decode_us
-        if failed:
-            self.counters.undecodableFrames += 1
-            self._order.failed()
-            self._feedback.undecodable()
-            return None
-        self._order.decoded(frame)
-        self._feedback.decoded(frame, now_us=now_us)
         self._note_waiting(now_us)
         if picture is None:
             return None
@@ -179,9 +157,20 @@ class ReceiverCore:
         counters.freezeCount = self.freezes.count
         counters.totalFreezesDurationUs = self.freezes.total_us
 
+    def poll_probe(self, *, now_us: int) -> ReceivedFrame | None:
+        """An AV1 key frame to decode once, by a decoder and in a thread of its own, where the source left AV1.
+
+        What it took comes back through handle_probed(), and the source is told.
+        """
+        return self._decoding.poll_probe(now_us=now_us) if self.settings.decode_reports else None
+
+    def handle_probed(self, decode_us: int | None, *, now_us: int) -> None:
+        """Take the time of the frame that poll_probe() gave; None where it could not be decoded."""
+        self._decoding.probe.probed(decode_us, now_us=now_us)
+
     def poll_rtcp(self, *, now_us: int) -> list[bytes]:
         """RTCP packets that are due, those of the path included."""
-        messages = self._feedback.poll(now_us=now_us)
+        messages = self._feedback.poll(now_us=now_us) + self._decode_reports(now_us)
         datagrams = [serialize_rtcp(messages)] if messages else []
         if self._path is not None:
             for data in datagrams:
@@ -191,9 +180,12 @@ class ReceiverCore:
 
     def poll_timeout(self) -> int | None:
         """When something is due if nothing arrives; None before the first packet."""
-        feedback_us = self._feedback.poll_timeout()
-        path_us = None if self._path is None else self._path.poll_timeout()
-        return min((t for t in (feedback_us, path_us) if t is not None), default=None)
+        times = (
+            self._feedback.poll_timeout(),
+            None if self._path is None else self._path.poll_timeout(),
+            self._decoding.poll_timeout() if self.settings.decode_reports else None,
+        )
+        return min((t for t in times if t is not None), default=None)
 
     def capture_wall_us(self, rtp_timestamp: int) -> int | None:
         """The sender's wall clock at an unwrapped RTP timestamp, by its last report."""
@@ -207,14 +199,10 @@ class ReceiverCore:
         """Start on a source; a new SSRC shares nothing with the one before."""
         self._remote_ssrc = ssrc
         self._feedback.begin()
-        self._order = DecodeOrder()
-        self._nacks = self._feedback.nacks
-        self._key_requests = self._feedback.key_requests
         self._incoming = IncomingMedia(
             self.settings, counters=self.counters, feedback=self._feedback
         )
-        # The decoder's answer to a frame of another source is awaited, and ignored.
-        self._is_abandoned = self._decoding is not None
+        self._decoding.begin(self._incoming.buffer)
 
     def _tell_path(
         self, packet: RtpPacket, values: HeaderExtensions, *, size_bytes: int, now_us: int
@@ -243,7 +231,7 @@ class ReceiverCore:
                 return
             frames = self._incoming.take(arrival, now_us=now_us)
         for frame in frames:
-            self._keep(frame)
+            self._decoding.keep(frame)
         self._note_waiting(now_us)
 
     def _accept_source(self, ssrc: int) -> bool:
@@ -251,22 +239,22 @@ class ReceiverCore:
             self._begin(ssrc)
         return ssrc == self._remote_ssrc
 
-    def _keep(self, frame: ReceivedFrame) -> None:
-        if not self._order.insert(frame):
-            self.counters.framesDropped += 1
-        elif self._order.is_decodable(frame, self._incoming.buffer.previous_of):
-            # Nothing before it is waited for any more.
-            self._nacks.discard_through(frame.first_sequence - 1)
-        if self._order.overflowing:
-            self.counters.framesDropped += self._order.clear_waiting()
-            self._key_requests.require()
-
     def _note_waiting(self, now_us: int) -> None:
         """Tell the requests whether the decoder waits for something, and whether that is missing."""
-        if self._decoding is not None or self._order.next_frame(self._incoming.buffer.previous_of):
+        if not self._decoding.is_starved:
             return
-        missing = len(self._order) > 0 or self._nacks.last_base is not None
-        if missing or len(self._incoming.buffer) or self._nacks.missing:
-            self._key_requests.blocked(
+        nacks = self._feedback.nacks
+        missing = self._decoding.waiting > 0 or nacks.last_base is not None
+        if missing or len(self._incoming.buffer) or nacks.missing:
+            self._feedback.key_requests.blocked(
                 now_us=now_us, missing=missing, wait_us=self._incoming.wait_us(now_us)
             )
+
+    def _decode_reports(self, now_us: int) -> list[RtcpMessage]:
+        ssrc = self._remote_ssrc
+        if ssrc is None or not self.settings.decode_reports:
+            return []
+        report = self._decoding.poll_report(now_us=now_us)
+        if report is None:
+            return []
+        return [DecodeReportMessage(ssrc=self.settings.ssrc, media_ssrc=ssrc, report=report)]

@@ -16,7 +16,7 @@ class ReceiverSettings:
     remote_ssrc may be None: then the first media packet tells. Retransmissions are told by their
     payload type, whatever their SSRC. flexfec and red are there where FEC was negotiated; the LTR
     extensions among the extensions tell whether references were. resilience switches off what is
-    not to be used all the same.
+    not to be used all the same. decode_reports tells whether the source is to know what our decoder takes.
     """
 
     ssrc: int
@@ -26,3 +26,4 @@ class ReceiverSettings:
     flexfec: FlexfecStream | None = None
     red: RedPayloadTypes | None = None
     resilience: ResilienceSettings = field(default_factory=ResilienceSettings)
+    decode_reports: bool = False

@@ -88,7 +88,8 @@ class InboundCounters:
 
     fecPacketsRecovered counts media packets that FEC gave back, which packetsLost counts too. rpsiCount
     and ltrAckCount are the requests and acknowledgements sent by RTCP, ltrFramesDecoded and
-    recoveryFramesDecoded the marked frames (LTR, LTRP).
+    recoveryFramesDecoded the marked frames (LTR, LTRP). framesDroppedBehind are those of framesDropped that
+    the decoder had no time for, catchUps how often it went on from a newer frame for that reason.
     """
 
     packetsReceived: int = 0
@@ -103,6 +104,8 @@ class InboundCounters:
     framesDecoded: int = 0
     keyFramesDecoded: int = 0
     framesDropped: int = 0
+    framesDroppedBehind: int = 0
+    catchUps: int = 0
     totalDecodeTimeUs: int = 0
     totalAssemblyTimeUs: int = 0
     frameWidth: int = 0

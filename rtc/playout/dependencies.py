@@ -8,7 +8,7 @@ decoded once each frame it names was; without one, only when it follows the last
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from ..messages import ReceivedFrame
 
@@ -27,13 +27,14 @@ class DecodeOrder:
         self._waiting: dict[int, ReceivedFrame] = {}
         self._decoded: OrderedDict[int, None] = OrderedDict()
         self._last_sequence: int | None = None
+        self._passed_sequence: int | None = None
 
     def __len__(self) -> int:
         return len(self._waiting)
 
     def insert(self, frame: ReceivedFrame) -> bool:
         """Keep a frame until it may be decoded; False when the decoder has passed it already."""
-        if self._last_sequence is not None and frame.first_sequence <= self._last_sequence:
+        if self._passed_sequence is not None and frame.first_sequence <= self._passed_sequence:
             return False
         self._waiting[frame.first_sequence] = frame
         return True
@@ -45,14 +46,36 @@ class DecodeOrder:
         return len(self._waiting) > MAX_WAITING or held_bytes > MAX_WAITING_BYTES
 
     def next_frame(self, previous_of: Callable[[int], int]) -> ReceivedFrame | None:
-        """The oldest frame that may be decoded now.
+        """The oldest frame that may be decoded now."""
+        return next(self.decodable(previous_of), None)
+
+    def decodable(self, previous_of: Callable[[int], int]) -> Iterator[ReceivedFrame]:
+        """Every frame that may be decoded now, oldest first.
 
         previous_of gives the sequence number before another, padding passed over.
         """
         for first in sorted(self._waiting):
             if self.is_decodable(self._waiting[first], previous_of):
-                return self._waiting[first]
-        return None
+                yield self._waiting[first]
+
+    def ready(
+        self, previous_of: Callable[[int], int], *, given: ReceivedFrame | None = None
+    ) -> list[ReceivedFrame]:
+        """The frames that wait for nothing but the decoder, oldest first; given is what it has."""
+        held = set() if given is None else {given.frame_id}
+        last = self._last_sequence
+        frames: list[ReceivedFrame] = []
+        for first in sorted(self._waiting):
+            frame = self._waiting[first]
+            if frame.dependencies is None and not frame.key:
+                follows = previous_of(first) == last and bool(held or self._decoded)
+            else:
+                follows = all(d in held or d in self._decoded for d in frame.dependencies or ())
+            if follows:
+                frames.append(frame)
+                held.add(frame.frame_id)
+                last = frame.last_sequence
+        return frames
 
     def is_decodable(self, frame: ReceivedFrame, previous_of: Callable[[int], int]) -> bool:
         """Whether everything that a frame depends on was decoded."""
@@ -69,8 +92,14 @@ class DecodeOrder:
         stale = [s for s in self._waiting if s <= frame.first_sequence]
         for s in stale:
             del self._waiting[s]
-        self._last_sequence = frame.last_sequence
+        self._last_sequence = self._passed_sequence = frame.last_sequence
         return len(stale) - 1
+
+    def drop(self, frames: list[ReceivedFrame]) -> None:
+        """Give up waiting frames that the decoder had no time for, oldest first; later ones may need them."""
+        for frame in frames:
+            del self._waiting[frame.first_sequence]
+            self._passed_sequence = frame.last_sequence
 
     def decoded(self, frame: ReceivedFrame) -> None:
         """Note that the decoder took it: others may depend on it now, after a key frame on it alone."""

@@ -180,6 +180,7 @@ class Pair:
         marks: bool = False,
         flexfec: FlexfecStream | None = None,
         red: RedPayloadTypes | None = None,
+        decode_reports: bool = False,
     ) -> None:
         """With an estimator the two agree on transport-wide feedback, with marks on LTRs."""
         rng = random.Random(seed)
@@ -214,6 +215,7 @@ class Pair:
                 flexfec=flexfec,
                 red=red,
                 resilience=resilience,
+                decode_reports=decode_reports,
             ),
             rng=rng,
             now_us=self.now_us,
@@ -224,6 +226,8 @@ class Pair:
             controller=FrameController(),
         )
         self.decoder = FakeDecoder()
+        self.decode_us: Callable[[ReceivedFrame], int] = lambda frame: DECODE_US
+        self.probed: list[ReceivedFrame] = []
         self.refuse: Callable[[ReceivedFrame], bool] = lambda frame: False
         self.shown: list[DecodedFrame] = []
         self.received: list[ReceivedFrame] = []
@@ -270,7 +274,12 @@ class Pair:
         if received.frame is not None:
             frame = received.frame
             self.received.append(frame)
-            self.at(self.now_us + DECODE_US, lambda: self._decoded(frame))
+            decode_us = self.decode_us(frame)
+            self.at(self.now_us + decode_us, lambda: self._decoded(frame, decode_us))
+        if received.probe is not None:
+            self.probed.append(received.probe)
+            probe_us = self.decode_us(received.probe)
+            self.at(self.now_us + probe_us, lambda: self._probed(probe_us))
         for data in received.rtcp:
             for time_us in self.feedback.deliveries(data, self.now_us):
                 self.at(time_us, lambda data=data: self._to_sender(data))
@@ -278,7 +287,10 @@ class Pair:
     def _encoded(self, job: EncodeJob) -> None:
         self.sender.handle_encoded(self.session.run(job), now_us=self.now_us)
 
-    def _decoded(self, frame: ReceivedFrame) -> None:
+    def _probed(self, decode_us: int) -> None:
+        self.receiver.handle_probed(decode_us, now_us=self.now_us)
+
+    def _decoded(self, frame: ReceivedFrame, decode_us: int) -> None:
         shown = None
         try:
             if self.refuse(frame):
@@ -287,7 +299,7 @@ class Pair:
         except RemoteError:
             pass
         result = self.receiver.handle_decoded(
-            shown, failed=shown is None, decode_us=DECODE_US, now_us=self.now_us
+            shown, failed=shown is None, decode_us=decode_us, now_us=self.now_us
         )
         if result is not None:
             self.shown.append(result)

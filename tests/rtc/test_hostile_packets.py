@@ -52,8 +52,8 @@ def feed(core: ReceiverCore, datagrams: list[bytes]) -> int:
         if output.frame is not None:
             core.handle_decoded(None, failed=True, decode_us=1, now_us=now_us)
     assert len(core._incoming.buffer) <= MAX_PACKETS
-    assert len(core._order) <= MAX_WAITING
-    assert len(core._nacks.missing) <= MAX_MISSING
+    assert core._decoding.waiting <= MAX_WAITING
+    assert len(core._feedback.nacks.missing) <= MAX_MISSING
     return answered
 
 
