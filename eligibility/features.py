@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .outcome import is_free_of_path
 from .schema import INTERVAL_US
 
 if TYPE_CHECKING:
@@ -142,8 +143,8 @@ def _with_costs(rows: ir.Table) -> ir.Table:
 def _call_sums(row: ir.Table) -> dict[str, ir.Value]:
     """What is summed over the intervals of a call side."""
     return {
-        **_sums_where_both(row, part="frames_dropped", whole="frames_captured"),
-        **_sums_where_both(row, part="frames_shown_late", whole="frames_encoded"),
+        **_sums(row, "frames_dropped", "frames_captured", where=is_free_of_path(row)),
+        **_sums(row, "frames_shown_late", "frames_encoded", where=True),
         "n_intervals": row.count(),
         "os": row.os.max(),
         # As float, so that an absent one is NaN to an estimator.
@@ -174,14 +175,12 @@ def _call_sums(row: ir.Table) -> dict[str, ir.Value]:
     }
 
 
-def _sums_where_both(row: ir.Table, *, part: str, whole: str) -> dict[str, ir.Value]:
-    """The sums of two counters over the rows that know both."""
+def _sums(row: ir.Table, *names: str, where: ir.Value | bool) -> dict[str, ir.Value]:
+    """The sums of counters over the rows that know all of them."""
     import ibis
 
-    both = row[part].notnull() & row[whole].notnull()
-    return {
-        name: ibis.ifelse(both, row[name].cast("float64"), None).sum() for name in (part, whole)
-    }
+    known = ibis.and_(where, *(row[name].notnull() for name in names))
+    return {name: ibis.ifelse(known, row[name].cast("float64"), None).sum() for name in names}
 
 
 def _call_ratios(call: ir.Table) -> dict[str, ir.Value]:

@@ -27,6 +27,8 @@ MAX_LIMITED_CPU_RATIO = 0.10
 # ITU-R BT.1359-1, threshold of acceptability for sound before the picture's lip movement comes
 # at 90 ms and after it at 185 ms; the magnitude is recorded, so the wider of the two.
 MAX_AV_OFFSET_US = 185_000
+# Ours: where bandwidth limited more of the interval than this, pictures were dropped for the path.
+MAX_LIMITED_BANDWIDTH_US = INTERVAL_US // 2
 # Ours: share of the intervals that must stay within MAX_ENCODE_LOAD and MAX_AV_OFFSET_US.
 MIN_HELD_RATIO = 0.9
 
@@ -75,14 +77,19 @@ def outcomes(telemetry: ir.Table) -> ir.Table:
     )
 
 
+def is_free_of_path(row: ir.Table) -> ir.Value:
+    """Whether the drops of an interval are the device's; where nothing is known they are."""
+    return (row.limited_bandwidth_us <= MAX_LIMITED_BANDWIDTH_US).fill_null(True)
+
+
 def _measures(row: ir.Table) -> dict[str, ir.Value]:
     """What the bounds are about, over the AV1 rows of a call side."""
     import ibis
 
     av1 = row.codec == "AV1"
 
-    def share(part: ir.Value, whole: ir.Value) -> ir.Value:
-        both = av1 & part.notnull() & whole.notnull()
+    def share(part: ir.Value, whole: ir.Value, *, counted: ir.Value = av1) -> ir.Value:
+        both = counted & part.notnull() & whole.notnull()
         sums = [ibis.ifelse(both, value.cast("float64"), None).sum() for value in (part, whole)]
         return sums[0] / sums[1].nullif(0.0)
 
@@ -98,7 +105,9 @@ def _measures(row: ir.Table) -> dict[str, ir.Value]:
         "last_other": ibis.ifelse(row.codec != "AV1", row.interval_index, None).max(),
         "in_time_ratio": ibis.ifelse(av1, in_time, None).mean(),
         "in_step_ratio": ibis.ifelse(av1, in_step, None).mean(),
-        "drop_ratio": share(row.frames_dropped, row.frames_captured),
+        "drop_ratio": share(
+            row.frames_dropped, row.frames_captured, counted=av1 & is_free_of_path(row)
+        ),
         "late_ratio": share(row.frames_shown_late, row.frames_encoded),
         "limited_cpu_ratio": ibis.ifelse(av1, limited, None).mean(),
     }
