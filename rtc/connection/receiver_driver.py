@@ -25,6 +25,7 @@ from ..playout.playout import DecodedPicture, Playout
 from ..receiver import ReceiverCore
 from ..sender import SenderCore
 from .clock import now_us
+from .decode_prober import DecodeProber
 from .pump import EventSink, Pump
 from .remb import RembSource
 
@@ -73,6 +74,7 @@ class ReceiverDriver(Pump):
         self._remb_packet: bytes | None = None
         self._decoders: dict[Codec, VideoDecoder] = {}
         self._decoding: Codec | None = None
+        self._prober = DecodeProber(self._probed)
         self._playout = Playout(av_sync=av_sync)
         self._first_timestamp: int | None = None
         self._capture_times: OrderedDict[int, int] = OrderedDict()
@@ -104,6 +106,8 @@ class ReceiverDriver(Pump):
             future = self._loop.run_in_executor(self._worker, self._decode, frame)
             future.add_done_callback(lambda done: self._decode_done(frame, done))
             self._emit("framereceived", frame)
+        if output.probe is not None:
+            self._prober.start(output.probe)
         self._show_due()
         for data in output.rtcp:
             await self._send(data)
@@ -126,6 +130,7 @@ class ReceiverDriver(Pump):
     async def stop(self) -> None:
         """End decoding; the track ends."""
         await super().stop()
+        self._prober.stop()
         self.end_track()
 
     def capture_wall_us(self, pts: int | None) -> int | None:
@@ -153,6 +158,7 @@ class ReceiverDriver(Pump):
             decoder = self._decoders.get(frame.codec)
             if decoder is None:
                 decoder = self._decoders[frame.codec] = open_decoder(frame.codec)
+                started_ns = time.perf_counter_ns()
             self._decoding = frame.codec
             picture = decoder.decode(frame.data)
         except CodecpilotError as error:
@@ -160,6 +166,10 @@ class ReceiverDriver(Pump):
             failed = True
         decode_us = (time.perf_counter_ns() - started_ns) // 1000
         return _Decoded(picture=picture, failed=failed, decode_us=decode_us)
+
+    def _probed(self, decode_us: int | None) -> None:
+        self.core.handle_probed(decode_us, now_us=now_us())
+        self.wake()
 
     def _decode_done(self, frame: ReceivedFrame, done: asyncio.Future[_Decoded]) -> None:
         if done.cancelled():

@@ -176,6 +176,9 @@ class StockReceiver:
             decoded_us=now_us,
         )
 
+    def handle_probed(self, decode_us: int, *, now_us: int) -> None:
+        """See ReceivingEnd: nothing is ever probed."""
+
     def _original(self, packet: RtpPacket, *, now_us: int) -> RtpPacket | None:
         if packet.payload_type == self._codec.rtx_payload_type:
             return unwrap_rtx(packet, payload_type=self._codec.payload_type, ssrc=self._remote_ssrc)

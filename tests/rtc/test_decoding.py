@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 
@@ -60,7 +61,7 @@ class SlowPair(Pair):
     def gaps_us(self, *, since_us: int) -> list[int]:
         """Between pictures that were ready from then on."""
         times = [shown.decoded_us for shown in self.shown if shown.decoded_us >= since_us]
-        return [later - earlier for earlier, later in zip(times, times[1:], strict=False)]
+        return [later - earlier for earlier, later in pairwise(times)]
 
 
 def started(**settings) -> SlowPair:
@@ -169,10 +170,7 @@ def test_a_report_a_second_says_what_was_decoded():
     pair = started()
     pair.slow(5, 7_000)
     times = [t for t, _ in pair.reports()]
-    assert all(
-        900_000 <= later - earlier <= 1_100_000
-        for earlier, later in zip(times, times[1:], strict=False)
-    )
+    assert all(900_000 <= later - earlier <= 1_100_000 for earlier, later in pairwise(times))
     report = pair.reports()[-1][1]
     assert report == DecodeReport(
         codec=Codec.AV1,
@@ -245,7 +243,7 @@ def test_while_h264_is_received_a_kept_key_frame_tells_what_av1_would_take():
     left_us = pair.now_us
     pair.run(40)
     reports = pair.reports(since_us=left_us)
-    assert pair.probed and all(f.codec is Codec.AV1 and f.key for f in pair.probed)
+    assert all(f.codec is Codec.AV1 and f.key for f in pair.probed)
     assert len(pair.probed) == 4  # after 5, 12.5, 24 and 39 s
     told = [(t, r.av1_decode_us) for t, r in reports if r.av1_decode_us is not None]
     assert 5_000_000 <= told[0][0] - left_us <= 6_500_000
