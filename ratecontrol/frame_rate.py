@@ -83,14 +83,20 @@ class FrameRateLadder:
         """The time to expect between two pictures that are kept."""
         return self.every * self._clock.gap_us
 
-    def keeps(self, capture_us: int, *, at_once: bool = False) -> bool:
+    @property
+    def gap_us(self) -> int:
+        """The time to expect between two captured pictures."""
+        return self._clock.gap_us
+
+    def keeps(self, capture_us: int, *, at_once: bool = False, at_least: int = 1) -> bool:
         """Whether to send the picture captured at that time; at_once is for one that cannot wait.
 
-        Asked once for every picture.
+        at_least tells that others keep one of so many. Asked once for every picture.
         """
         self._clock.picture(capture_us)
         gap_us, kept_us = self._clock.gap_us, self._kept_us
-        wait_us = 0 if at_once or kept_us is None else self.interval_us - gap_us // 2
+        interval_us = max(self.every, at_least) * gap_us
+        wait_us = 0 if at_once or kept_us is None else interval_us - gap_us // 2
         if kept_us is not None and 0 <= capture_us - kept_us < wait_us:
             return False
         self._kept_us = capture_us

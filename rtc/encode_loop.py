@@ -49,14 +49,16 @@ def encode_picture(
     from_ltr: bool = False,
     preset: str = "default",
     content: Content = Content.CAMERA,
+    scale: Fraction = FULL_SIZE,
 ) -> EncodedFrame | Skipped:
     """Encode one picture within the controller's bound, or skip it.
 
     key asks for a key frame; one is made too when the book needs it, or where from_ltr finds no
     acknowledged long-term reference. ltr pins the frame as such a reference, finer gives it more
     quality for it; from_ltr predicts it from the acknowledged one; temporal_id 1 makes a frame that
-    no other reads. The frame's encode_us and encode_cpu_us cover all tries. Raises LocalError for a
-    request that the codec cannot execute.
+    no other reads. scale is the most of the picture's size that is coded: an encoder that cannot
+    retry codes just that, and begins a new stream where it changes. The frame's encode_us and
+    encode_cpu_us cover all tries. Raises LocalError for a request that the codec cannot execute.
     """
     key = key or book.needs_key or (from_ltr and not book.can_read_ltr)
     temporal_id = 0 if key else temporal_id
@@ -71,7 +73,7 @@ def encode_picture(
         frame_id=frame_id,
         reference_id=references.dependencies[0] if references.dependencies else None,
         held_sizes=[] if references.key else _held_sizes(book, references),
-        largest_scale=_largest_scale(encoder.codec, preset=preset, content=content),
+        largest_scale=_largest_scale(encoder.codec, preset=preset, content=content, asked=scale),
         keeps_size=content is Content.SCREEN,
         can_retry=encoder.can_retry,
     )
@@ -80,7 +82,7 @@ def encode_picture(
     request = _request(
         picture,
         references=references,
-        plan=plan,
+        plan=plan if encoder.can_retry else replace(plan, scale=scale),
         frame_id=frame_id,
         temporal_id=temporal_id,
         finer=finer,
@@ -90,11 +92,11 @@ def encode_picture(
     return _tried(request, references, encoder=encoder, controller=controller, book=book)
 
 
-def _largest_scale(codec: Codec, *, preset: str, content: Content) -> Fraction:
-    """What the preset codes at most; the whole picture where the table does not know it."""
+def _largest_scale(codec: Codec, *, preset: str, content: Content, asked: Fraction) -> Fraction:
+    """What the preset codes at most; all that is asked where the table does not know it."""
     if codec is not Codec.AV1 or preset not in PRESETS:
-        return FULL_SIZE
-    return frame_scale(PRESETS[preset], content=content, asked=FULL_SIZE)
+        return asked
+    return frame_scale(PRESETS[preset], content=content, asked=asked)
 
 
 def _held_sizes(book: SlotBook, references: References) -> list[tuple[int, int]]:

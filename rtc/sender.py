@@ -7,17 +7,23 @@ poll_encode(), poll_packets(), poll_rtcp() and poll_timeout().
 from __future__ import annotations
 
 import random
+from fractions import Fraction
 
 from ..codecs.types import Codec, EncodedFrame, Picture
 from ..ratecontrol.messages import DropReason
+from .adaptation.decisions import AdaptationDecision
+from .adaptation.decode_report import DecodeReport
+from .adaptation.health import DeviceHealth
+from .adaptation.operation import Operation
+from .adaptation.quality_limitation import QualityLimitationReason
+from .adaptation.settings import SenderLimits
+from .adaptation.stream_adaptation import StreamAdaptation
 from .encode_loop import Skipped
 from .encoder_session import EncodeJob
 from .flights import PacketFate
 from .loss_recovery import LossRecovery
 from .messages import NegotiatedCodec
 from .outgoing_stream import OutgoingStream, StreamSettings
-from .quality_limitation import QualityLimitationReason
-from .rate_adaptation import RateAdaptation
 from .repair_answers import RepairAnswers
 from .resilience.decisions import Decision
 from .resilience.fec_protection import FecProtection
@@ -25,6 +31,7 @@ from .resilience.policy import PicturePlan
 from .rtp.extensions import DEPENDENCY_DESCRIPTOR, LTR
 from .rtp.packet import RtpPacket
 from .rtp.rtcp import ReceiverEstimatedMaximumBitrate, RtcpMessage
+from .rtp.rtcp_decode_report import DecodeReportMessage
 from .send_path import SendPath
 from .sender_reports import SenderReports
 from .sender_settings import SenderSettings
@@ -54,8 +61,13 @@ class SenderCore:
         self.settings = settings
         self.counters = OutboundCounters()
         self.path = path or SendPath(estimator=None, wall_offset_us=wall_offset_us)
-        self._adaptation = RateAdaptation(
-            codecs=settings.codecs, counters=self.counters, now_us=now_us
+        self._adaptation = StreamAdaptation(
+            codecs=settings.codecs,
+            preset=settings.preset,
+            content=settings.content,
+            settings=settings.adaptation,
+            counters=self.counters,
+            now_us=now_us,
         )
         self._begin_stream(wall_offset_us)
         self._rate = StreamRate(
@@ -92,16 +104,34 @@ class SenderCore:
         """Smoothed round-trip time by RTCP, None before the first report."""
         return self._reports.rtt_us
 
+    @property
+    def operation(self) -> Operation:
+        """All that the next picture is coded with."""
+        return self._adaptation.operation
+
     def set_target(self, target_bps: int) -> None:
         """Set the application's rate; the path, or a receiver's REMB, may hold it lower."""
-        self._rate.max_bps = checked_target(target_bps)
+        self._rate.application_bps = checked_target(target_bps)
+
+    def set_limits(self, limits: SenderLimits) -> None:
+        """Send no more than this from the next picture on."""
+        self._adaptation.limits = limits
+        self._rate.limit_bps = limits.max_bps
 
     def set_codec(self, codec: Codec | None) -> None:
-        """Go on with this negotiated codec, whatever the rate; None leaves it to the rate again.
+        """Go on with this negotiated codec, whatever speaks against it; None leaves it to adaptation again.
 
         The next picture is a key frame if the codec changes.
         """
         self._adaptation.set_codec(codec)
+
+    def set_preset(self, preset: str | None) -> None:
+        """Code AV1 with this preset alone; "auto" leaves all of them to adaptation, None those that were set."""
+        self._adaptation.control.wishes.set_preset(preset)
+
+    def set_scale(self, scale: Fraction | None) -> None:
+        """Code at most this fraction of the pictures' size; None leaves it to adaptation again."""
+        self._adaptation.control.wishes.set_scale(scale)
 
     def set_ltr_ack(self, frame_id: int) -> None:
         """Tell the peer, with each frame, the newest long-term reference of its media that was decoded.
@@ -135,6 +165,14 @@ class SenderCore:
         self._pending = picture
         return None
 
+    def handle_health(self, health: DeviceHealth, *, now_us: int) -> None:
+        """Take a look at this side's device."""
+        self._adaptation.control.handle_health(health)
+
+    def handle_decode_report(self, report: DecodeReport, *, now_us: int) -> None:
+        """Take what the peer tells of its decoder, be it true or not."""
+        self._adaptation.control.handle_report(report, now_us=now_us)
+
     def handle_ltr_acks(self, frame_ids: list[int]) -> None:
         """Take what the peer's media acknowledges of ours: ReceiverCore.take_peer_acks()."""
         self._recovery.handle_acknowledgements(frame_ids)
@@ -152,7 +190,11 @@ class SenderCore:
             return None
         picture, self._pending = self._pending, None
         self._adaptation.decide(
-            picture, target_bps=self.target_bps, max_bps=self._rate.max_bps, now_us=now_us
+            picture,
+            target_bps=self.target_bps,
+            max_bps=self._rate.max_bps,
+            layers=1 + self._recovery.policy.has_layers,
+            now_us=now_us,
         )
         plan = self._recovery.plan(
             codec=self.codec.codec,
@@ -172,10 +214,12 @@ class SenderCore:
         job, plan = encoding
         if not isinstance(result, EncodedFrame):
             self.counters.count_skipped(result)
+            self._adaptation.control.skipped(0 if result is None else result.encode_us)
             return
         self._next_frame_id += 1
         self.counters.count_encoded(result)
-        self._adaptation.coded(result, picture=job.picture)
+        is_anchor = result.key or (job.ltr and job.finer)
+        self._adaptation.coded(result, picture=job.picture, is_anchor=is_anchor)
         codec = next(c for c in self.settings.codecs if c.codec is result.codec)
         is_recovery = plan.from_ltr and not result.key
         packets = self._stream.packets(result, codec=codec, is_recovery=is_recovery, now_us=now_us)
@@ -193,6 +237,9 @@ class SenderCore:
         if isinstance(message, ReceiverEstimatedMaximumBitrate):
             if self.settings.identity.ssrc in message.ssrcs:
                 self._rate.set_remb(message.bitrate_bps, now_us=now_us)
+        elif isinstance(message, DecodeReportMessage):
+            if self.settings.identity.ssrc == message.media_ssrc:
+                self.handle_decode_report(message.report, now_us=now_us)
         else:
             self._answers.handle(
                 message,
@@ -226,6 +273,10 @@ class SenderCore:
     def poll_decisions(self) -> list[Decision]:
         """What was decided against loss since the last call, and why."""
         return self._recovery.poll_decisions()
+
+    def poll_adaptations(self) -> list[AdaptationDecision]:
+        """What was decided of codec, preset, size, pace and layers since the last call, and why."""
+        return self._adaptation.poll_decisions()
 
     def bye(self) -> bytes:
         """End the stream: what waits of it is forgotten; the RTCP packet that says so."""
@@ -267,9 +318,10 @@ class SenderCore:
         )
 
     def _job(self, picture: Picture, plan: PicturePlan, *, now_us: int) -> EncodeJob:
+        operation = self._adaptation.operation
         return EncodeJob(
             picture=picture,
-            codec=self.codec.codec,
+            codec=operation.codec,
             frame_id=self._next_frame_id,
             key=plan.key,
             ltr=plan.ltr,
@@ -278,9 +330,11 @@ class SenderCore:
             from_ltr=plan.from_ltr,
             acknowledged=self._recovery.ltrs.take_acknowledged(),
             target_bps=self.target_bps,
-            preset=self.settings.preset,
+            preset=operation.preset,
             content=self.settings.content,
             now_us=now_us,
-            every=self._adaptation.every,
-            codec_reason=self._adaptation.codec_reason,
+            every=operation.every,
+            scale=operation.scale,
+            size=self._adaptation.size(picture),
+            reason=self._adaptation.reason,
         )

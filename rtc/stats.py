@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..codecs.types import EncodedFrame
+from .adaptation.quality_limitation import QualityLimitationReason
 from .encode_loop import Skipped
-from .quality_limitation import QualityLimitationReason
 
 
 @dataclass(slots=True)

@@ -22,8 +22,16 @@ class StreamRate:
         self._fec = fec
         self._remb_bps: int | None = None
         self._told_bps: int | None = None
-        self.max_bps = checked_target(max_bps)
+        self.application_bps = checked_target(max_bps)
+        self.limit_bps: int | None = None
+        """What the application allows beside its rate; None: no limit."""
         self.tell(now_us)
+
+    @property
+    def max_bps(self) -> int:
+        """What the application would have."""
+        limit_bps = self.limit_bps
+        return self.application_bps if limit_bps is None else min(self.application_bps, limit_bps)
 
     @property
     def target_bps(self) -> int:

@@ -12,10 +12,10 @@ from codecpilot.codecs.errors import LocalError
 from codecpilot.codecs.types import Codec, EncodedFrame
 from codecpilot.ratecontrol.frame_controller import FrameController
 from codecpilot.ratecontrol.messages import DropReason
-from codecpilot.rtc.codec_ladder import CodecReason
+from codecpilot.rtc.adaptation.decisions import AdaptationReason
 from codecpilot.rtc.encoder_session import EncodeJob, EncoderSession
 from codecpilot.rtc.playout.freezes import FreezeDetector
-from codecpilot.rtc.quality_limitation import QualityLimitationReason
+from codecpilot.rtc.adaptation.quality_limitation import QualityLimitationReason
 from codecpilot.rtc.rtp.extensions import ExtensionMap
 from codecpilot.rtc.rtp.rtcp import PictureLossIndication, ReceiverEstimatedMaximumBitrate
 from codecpilot.rtc.sender import SenderCore, SenderSettings
@@ -132,10 +132,10 @@ def test_h264_gives_way_to_av1_where_it_cannot_hold_the_rate_and_begins_with_a_k
     stream = Stream(codecs=(H264, AV1))
     stream.run(4)
     assert {job.codec for job in stream.jobs} == {Codec.H264}
-    assert {job.codec_reason for job in stream.jobs} == {CodecReason.APPLICATION}
+    assert {job.reason for job in stream.jobs} == {AdaptationReason.APPLICATION}
     stream.allow(40_000)
     stream.run(3)
-    assert (stream.jobs[-1].codec, stream.jobs[-1].codec_reason) == (Codec.AV1, CodecReason.RATE)
+    assert (stream.jobs[-1].codec, stream.jobs[-1].reason) == (Codec.AV1, AdaptationReason.RATE)
     assert stream.core.counters.codecSwitches == 1
     first = next(frame for frame in stream.frames if frame.codec is Codec.AV1)
     assert first.key
@@ -154,7 +154,7 @@ def test_a_codec_that_the_application_set_stays_until_it_leaves_it_to_the_rate()
     stream.run(6)
     assert {job.codec for job in stream.jobs} == {Codec.H264}
     stream.core.set_codec(None)
-    stream.run(2)
+    stream.run(6)
     assert stream.jobs[-1].codec is Codec.AV1
 
 

@@ -41,6 +41,7 @@ class QualityLimitation:
         self._busy_ratio = 0.0
         self._is_busy = False
         self._is_starved = False
+        self._device: QualityLimitationReason | None = None
         self._sizes: tuple[Size, Size] | None = None
 
     def picture(self, *, replaced: bool, now_us: int) -> None:
@@ -53,6 +54,11 @@ class QualityLimitation:
     def rate(self, target_bps: int, *, max_bps: int, now_us: int) -> None:
         """The encoder is asked for target_bps where the application would have max_bps."""
         self._is_starved = target_bps < max_bps * (1 - RATE_SPARE)
+        self._update(now_us)
+
+    def device(self, reason: QualityLimitationReason | None, *, now_us: int) -> None:
+        """What of the devices holds the stream back, if anything does."""
+        self._device = reason
         self._update(now_us)
 
     def coded(self, size: Size, *, picture: Size) -> None:
@@ -70,6 +76,8 @@ class QualityLimitation:
     def _update(self, now_us: int) -> None:
         if self._is_busy:
             reason = QualityLimitationReason.CPU
+        elif self._device is not None:
+            reason = self._device
         elif self._is_starved:
             reason = QualityLimitationReason.BANDWIDTH
         else:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codecpilot.rtc.quality_limitation import QualityLimitation, QualityLimitationReason
+from codecpilot.rtc.adaptation.quality_limitation import QualityLimitation, QualityLimitationReason
 
 FRAME_US = 33_333
 NONE, CPU, BANDWIDTH, OTHER = QualityLimitationReason

@@ -7,7 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codecpilot.codecs.types import Codec
-from codecpilot.rtc.codec_ladder import BACK_RATIO, HOLD_US, CodecLadder, held_by_h264_bps
+from codecpilot.rtc.adaptation.codec_ladder import (
+    BACK_RATIO,
+    HOLD_US,
+    CodecLadder,
+    held_by_h264_bps,
+)
 
 AV1, H264 = Codec.AV1, Codec.H264
 PICTURE = (640, 360)

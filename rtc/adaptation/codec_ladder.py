@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from enum import StrEnum
 
-from ..codecs.types import Codec
+from ...codecs.types import Codec
 
 # Ours: below this rate for each pixel of the picture's mean side libx264, which cannot repeat a picture,
 # leaves the delay bound of 200 ms: at 182 kbit/s of 1280x720, 91 of 640x360, 60 of 352x288 (measured
@@ -21,14 +20,6 @@ UP_US = 10_000_000
 # Ours: how long AV1 is kept at least; twice as long after a return that did not last as long as that.
 HOLD_US = 30_000_000
 HOLD_MAX_US = 480_000_000
-
-
-class CodecReason(StrEnum):
-    """Why a codec is in use."""
-
-    APPLICATION = "application"
-    """It is the first of those that the application and the peer agreed on, or was set."""
-    RATE = "rate"
 
 
 class CodecLadder:
