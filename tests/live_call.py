@@ -166,8 +166,8 @@ def _luma(frame: VideoFrame | None) -> Any:
 
 
 def call(**settings: Any) -> CallPeerConnection:
-    """One of ours."""
-    return CallPeerConnection(ALONE, settings=CallSettings(**settings))
+    """One of ours. Without adaptation, unless it is asked for: a test depends on no other load."""
+    return CallPeerConnection(ALONE, settings=CallSettings(**{"adaptation": False, **settings}))
 
 
 async def negotiate(offerer: RTCPeerConnection, answerer: RTCPeerConnection) -> None:

@@ -9,6 +9,7 @@ which ours stand: same code, nothing registered globally.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from types import FunctionType
 from typing import Any
 
@@ -32,6 +33,8 @@ from aiortc.rtcrtpreceiver import RTCRtpReceiver
 from aiortc.rtcrtptransceiver import RTCRtpTransceiver
 
 from ...codecs.types import Codec
+from ..adaptation.browser_report import BrowserReport
+from ..adaptation.settings import SenderLimits
 from ..estimators import CongestionControl
 from .capabilities import (
     DECODE_FEEDBACK,
@@ -46,6 +49,7 @@ from .devices import Devices
 from .dtls_transport import CallDtlsTransport
 from .fec_formats import announce_flexfec, flexfec_ssrc, rtx_ssrc
 from .numbering import follow_extension_ids, follow_payload_types
+from .peer_reports import PeerReports
 from .receiver import CallRtpReceiver
 from .remote_track import CallRemoteStreamTrack
 from .scores import announce_score, announced_score
@@ -65,8 +69,10 @@ class CallPeerConnection(RTCPeerConnection):
 
     Audio, data channels and whatever codec only aiortc knows work as they do there. Besides
     aiortc's events it emits "frameencoded" (EncodedFrame), "framereceived" (ReceivedFrame),
-    "framedecoded" (DecodedFrame) and "resiliencedecision" (Decision: what is done against loss, and
-    why) for video.
+    "framedecoded" (DecodedFrame), "resiliencedecision" (Decision: what is done against loss, and why)
+    and "adaptation" (AdaptationDecision: codec, preset, size, layers and why; the first of a stream
+    says how it begins) for video. A data channel labelled "codecpilot-decode" is read besides: a
+    browser's page tells there how its decoder keeps up.
     """
 
     def __init__(
@@ -78,6 +84,7 @@ class CallPeerConnection(RTCPeerConnection):
         super().__init__(configuration)
         self.settings = settings or CallSettings()
         self._devices = Devices()
+        self.on("datachannel", PeerReports(self._take_report).listen)
         control = CongestionControl(self.settings.congestion_control)
         resilience = self.settings.resilience
         codecs = video_codecs(
@@ -106,7 +113,8 @@ class CallPeerConnection(RTCPeerConnection):
     @property
     def localDescription(self) -> RTCSessionDescription:
         """The local description, mixed header extensions allowed and our score told."""
-        return self._completed(super().localDescription)
+        local = super().localDescription
+        return local and self._completed(local)
 
     async def createOffer(self) -> RTCSessionDescription:
         """Offer our codecs, each with its RTX, and our header extensions."""
@@ -148,10 +156,39 @@ class CallPeerConnection(RTCPeerConnection):
         since_1900_us = receiver.capture_wall_us(frame)
         return None if since_1900_us is None else since_1900_us - NTP_EPOCH_OFFSET_US
 
+    def set_limits(self, limits: SenderLimits) -> None:
+        """Limit what each video sender sends; CallSettings.limits does so from the beginning."""
+        for sender in self._video_senders():
+            sender.set_limits(limits)
+
+    def set_codec(self, codec: str | None) -> None:
+        """Let each video sender send this codec; None: what is measured tells. Raises LocalError."""
+        for sender in self._video_senders():
+            sender.set_codec(codec)
+
+    def set_preset(self, preset: str | None) -> None:
+        """Let each video sender use this row of the AV1 preset table; None: as measured. Raises LocalError."""
+        for sender in self._video_senders():
+            sender.set_preset(preset)
+
+    def set_scale(self, scale: Fraction | None) -> None:
+        """Let each video sender code at most this fraction of the size; None: as measured. Raises LocalError."""
+        for sender in self._video_senders():
+            sender.set_scale(scale)
+
+    def _video_senders(self) -> list[CallRtpSender]:
+        senders = [t.sender for t in self.getTransceivers() if t.kind == "video"]
+        return [s for s in senders if isinstance(s, CallRtpSender)]
+
+    def _take_report(self, report: BrowserReport) -> None:
+        """About the stream that it names, or every one."""
+        for transceiver in self.getTransceivers():
+            sender = transceiver.sender
+            if isinstance(sender, CallRtpSender) and report.mid in (None, transceiver.mid):
+                sender.handle_decode_report(report.report)
+
     def _completed(self, description: RTCSessionDescription) -> RTCSessionDescription:
         """With what aiortc has no names for; a plain peer's offer is answered without our score."""
-        if description is None:
-            return None
         text = description.sdp
         if _ALLOW_MIXED not in text:
             session, media, rest = text.partition("m=")

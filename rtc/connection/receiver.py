@@ -21,6 +21,7 @@ from ..rtp.extensions import TRANSPORT_CC
 from ..rtp.rtcp import Bye, RtcpMessage
 from .audio_times import AudioTimes
 from .capabilities import (
+    DECODE_FEEDBACK,
     REMB_FEEDBACK,
     has_agreed,
     negotiated_codecs,
@@ -192,6 +193,7 @@ class CallRtpReceiver(RTCRtpReceiver, CoreEndpoint):
             flexfec=negotiated_flexfec(parameters.codecs, ssrc=self.flexfec_ssrc),
             red=negotiated_red(parameters.codecs),
             resilience=self._sender.resilience if self._sender else ResilienceSettings(),
+            decode_reports=has_agreed(DECODE_FEEDBACK, parameters.codecs),
         )
 
     def _open_core(self, settings: ReceiverSettings) -> ReceiverCore:

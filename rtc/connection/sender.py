@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -20,6 +22,9 @@ from aiortc.utils import random32
 
 from ...codecs.factory import prepare_encoder
 from ...codecs.types import Codec
+from ..adaptation.decode_report import DecodeReport
+from ..adaptation.settings import AdaptationSettings
+from ..messages import NegotiatedCodec
 from ..packetizer import StreamIdentity
 from ..resilience.settings import ResilienceSettings
 from ..rtp.extensions import TRANSPORT_CC
@@ -34,6 +39,7 @@ from .capabilities import (
     video_capabilities,
 )
 from .clock import now_us
+from .controls import SenderControls
 from .devices import Devices
 from .dtls_transport import CallDtlsTransport
 from .endpoint import CoreEndpoint
@@ -43,12 +49,15 @@ from .sender_driver import SenderDriver
 from .settings import CallSettings
 from .stats import outbound_stats, stats_report
 
+logger = logging.getLogger("codecpilot.rtc")
 
-class CallRtpSender(RTCRtpSender, CoreEndpoint):
+
+class CallRtpSender(SenderControls, RTCRtpSender, CoreEndpoint):
     """Sends video through a SenderCore; audio, and codecs that only aiortc knows, through aiortc."""
 
     def __init__(self, trackOrKind: Any, transport: RTCDtlsTransport) -> None:
-        super().__init__(trackOrKind, transport)
+        RTCRtpSender.__init__(self, trackOrKind, transport)
+        SenderControls.__init__(self)
         self._settings = CallSettings()
         self._devices = Devices()
         self._emit: EventSink = lambda name, value: None
@@ -80,6 +89,7 @@ class CallRtpSender(RTCRtpSender, CoreEndpoint):
     def configure(self, settings: CallSettings, emit: EventSink, *, devices: Devices) -> None:
         """Set what the connection decides: called once, before the sender starts."""
         self._settings, self._emit, self._devices = settings, emit, devices
+        self.set_limits(settings.limits)
         if self.kind == "video":
             prepare_encoder(Codec(settings.codecs[0]))
 
@@ -103,6 +113,7 @@ class CallRtpSender(RTCRtpSender, CoreEndpoint):
                 flexfec=negotiated_flexfec(parameters.codecs, ssrc=self.flexfec_ssrc),
                 red=negotiated_red(parameters.codecs),
                 resilience=self._settings.resilience,
+                adaptation=self._adaptation(codecs),
             )
             self._honours_remb = has_agreed(REMB_FEEDBACK, parameters.codecs)
             transport = cast(CallDtlsTransport, self.transport)
@@ -114,7 +125,9 @@ class CallRtpSender(RTCRtpSender, CoreEndpoint):
                 path=path,
                 encoder_threads=self._settings.encoder_threads,
                 emit=self._emit,
+                devices=self._devices,
             )
+            self._start_controls(self._driver.core)
             self.runs_core = True
 
     async def stop(self) -> None:
@@ -134,6 +147,8 @@ class CallRtpSender(RTCRtpSender, CoreEndpoint):
             self,
             core=self._driver.core,
             implementation=self._driver.implementation,
+            adaptation=self._driver.adaptation,
+            adaptations=self._driver.adaptations,
             now_us=now_us(),
         )
         return stats_report(entries, self.transport)
@@ -148,6 +163,11 @@ class CallRtpSender(RTCRtpSender, CoreEndpoint):
         if self._driver is not None:
             self._driver.core.handle_rtcp(message, now_us=now_us())
             self._driver.wake()
+
+    def handle_decode_report(self, report: DecodeReport) -> None:
+        """Take what a browser's page says of its decoder."""
+        if self._driver is not None:
+            self._driver.core.handle_decode_report(report, now_us=now_us())
 
     def count_malformed_rtcp(self, packets: int) -> None:
         """Note unreadable feedback."""
@@ -185,6 +205,15 @@ class CallRtpSender(RTCRtpSender, CoreEndpoint):
         if not self.announces_flexfec or any(is_fec(c) for c in parameters.codecs):
             return parameters
         return replace(parameters, codecs=[c for c in parameters.codecs if not is_rtx(c)])
+
+    def _adaptation(self, codecs: Sequence[NegotiatedCodec]) -> AdaptationSettings:
+        settings = self._settings.adaptation_settings(peer_score=self._devices.peer_score)
+        allowed = settings.send_codecs
+        if allowed is None or any(c.codec in allowed for c in codecs):
+            return settings
+        agreed = ", ".join(c.codec for c in codecs)
+        logger.warning("none of send_codecs was agreed on: %s is sent", agreed)
+        return replace(settings, send_codecs=None)
 
     def _identity(self, mid: str) -> StreamIdentity:
         # RFC 3550 5.1: numbers begin at random; below 2^15 so that SRTP's index does not wrap at once.

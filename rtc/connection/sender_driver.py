@@ -16,6 +16,8 @@ from ...codecs.factory import open_encoder
 from ...codecs.pictures import picture_from_frame
 from ...codecs.types import Codec, EncodedFrame
 from ...ratecontrol.frame_controller import FrameController
+from ..adaptation.decisions import AdaptationDecision
+from ..adaptation.health import DeviceHealth
 from ..drain import drain_sender
 from ..encode_loop import Skipped
 from ..encoder_session import EncodeJob, EncoderSession
@@ -23,6 +25,7 @@ from ..send_path import SendPath
 from ..sender import SenderCore, SenderSettings
 from .capture_times import CaptureTimes
 from .clock import now_us, wall_offset_us
+from .devices import Devices
 from .pump import EventSink, Pump
 
 logger = logging.getLogger("codecpilot.rtc")
@@ -42,6 +45,7 @@ class SenderDriver(Pump):
         path: SendPath,
         encoder_threads: int,
         emit: EventSink,
+        devices: Devices,
     ) -> None:
         self._sender = sender
         self._emit = emit
@@ -58,7 +62,12 @@ class SenderDriver(Pump):
             ),
             controller=FrameController(),
         )
+        self.adaptation: AdaptationDecision | None = None
+        self.adaptations = 0
         self._refused: str | None = None
+        self._devices = devices
+        if settings.adaptation.enabled:
+            devices.subscribe(self._take_health)
         super().__init__(name="video-encoder")
         self._capture = asyncio.ensure_future(self._read_track())
 
@@ -80,6 +89,10 @@ class SenderDriver(Pump):
         output = drain_sender(self.core, now_us=now_us())
         for decision in self.core.poll_decisions():
             self._emit("resiliencedecision", decision)
+        for adaptation in self.core.poll_adaptations():
+            self.adaptation = adaptation
+            self.adaptations += 1
+            self._emit("adaptation", adaptation)
         if output.job is not None:
             future = self._loop.run_in_executor(self._worker, self._run_job, output.job)
             future.add_done_callback(self._job_done)
@@ -93,6 +106,7 @@ class SenderDriver(Pump):
 
     async def stop(self) -> None:
         """End the track, capture, encoding and sending; say goodbye."""
+        self._devices.unsubscribe(self._take_health)
         self._capture.cancel()
         await asyncio.gather(self._capture, return_exceptions=True)
         if self._sender.track is not None:
@@ -130,6 +144,9 @@ class SenderDriver(Pump):
             return
         self.core.handle_picture(picture)
         self.wake()
+
+    def _take_health(self, health: DeviceHealth) -> None:
+        self.core.handle_health(health, now_us=now_us())
 
     def _run_job(self, job: EncodeJob) -> EncodedFrame | Skipped | None:
         try:

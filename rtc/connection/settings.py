@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ...codecs.av1_presets import PRESETS
 from ...codecs.errors import LocalError
 from ...codecs.opus_encoder import BITRATE_RANGE_BPS as AUDIO_RANGE_BPS
 from ...codecs.types import Codec
+from ..adaptation.operations import AUTO, checked_preset
 from ..adaptation.settings import AdaptationSettings, SenderLimits
 from ..audio_rate import DEFAULT_AUDIO_BPS
 from ..estimators import CongestionControl
@@ -16,7 +16,6 @@ from ..sender import MIN_TARGET_BPS
 
 # ours: what 640x360 looks good at.
 DEFAULT_TARGET_BPS = 400_000
-AUTO_PRESET = "auto"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +31,8 @@ class CallSettings:
     interval better quality may take of it. Without power and below battery_ratio H.264 is sent; None
     leaves the battery out of it. rtc_score, 0..1, is how well this device is expected to hold a call,
     None not known; it tells where to begin, and the peer. send_codecs are those that this side may send,
-    None all; it receives the others all the same. limits are each sender's to begin with.
+    None all; it receives the others all the same, and where none of them is agreed on it sends what is.
+    limits are each sender's to begin with.
 
     For experiments congestion_control names another way of following the path, start_bps is what the
     path is taken for before anything is known of it (None: what suits the way it is followed),
@@ -43,7 +43,7 @@ class CallSettings:
     target_bps: int = DEFAULT_TARGET_BPS
     audio_bps: int = DEFAULT_AUDIO_BPS
     codecs: tuple[str, ...] = (Codec.AV1, Codec.H264)
-    preset: str = "default"
+    preset: str = AUTO
     dependency_descriptor: bool = True
     encoder_threads: int = 1
     congestion_control: str = CongestionControl.CODECPILOT
@@ -65,8 +65,7 @@ class CallSettings:
         unknown = [c for c in self.codecs if c not in set(Codec)]
         if unknown or not self.codecs or len(set(self.codecs)) < len(self.codecs):
             raise LocalError(f"codecs {self.codecs} must be different ones of {', '.join(Codec)}")
-        if self.preset != AUTO_PRESET:
-            checked_preset(self.preset)
+        checked_preset(self.preset)
         if not 1 <= self.encoder_threads <= 16:
             raise LocalError(f"encoder_threads {self.encoder_threads} is outside 1..16")
         if self.congestion_control not in set(CongestionControl):
@@ -89,10 +88,3 @@ class CallSettings:
             peer_score=peer_score,
             send_codecs=None if send_codecs is None else tuple(Codec(c) for c in send_codecs),
         )
-
-
-def checked_preset(preset: str) -> str:
-    """A row of the AV1 preset table. Raises LocalError for another name."""
-    if preset not in PRESETS:
-        raise LocalError(f"preset {preset!r} is none of {', '.join(PRESETS)}")
-    return preset

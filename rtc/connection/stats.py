@@ -17,6 +17,7 @@ from aiortc.stats import (
     RTCTransportStats,
 )
 
+from ..adaptation.decisions import AdaptationDecision
 from ..messages import VIDEO_CLOCK_HZ, NegotiatedCodec
 from ..receiver import ReceiverCore
 from ..send_path import SendPath
@@ -42,9 +43,18 @@ def stats_report(entries: Iterable[RTCStats], transport: RTCDtlsTransport) -> RT
 
 
 def outbound_stats(
-    sender: RTCRtpSender, *, core: SenderCore, implementation: str, now_us: int
+    sender: RTCRtpSender,
+    *,
+    core: SenderCore,
+    implementation: str,
+    adaptation: AdaptationDecision | None,
+    adaptations: int,
+    now_us: int,
 ) -> list[RTCStats]:
-    """The entries of a sender: outbound-rtp, its codec, and what the peer reported."""
+    """The entries of a sender: outbound-rtp, its codec, and what the peer reported.
+
+    adaptation is the decision that holds, adaptations how many there were.
+    """
     durations_us = core.quality_limitation_durations_us(now_us=now_us)
     c, identity = core.counters, core.settings.identity
     transport_id = sender.transport._stats_id
@@ -61,6 +71,10 @@ def outbound_stats(
         codecId=codec.id,
         codec=core.codec.codec,
         encoderImplementation=implementation,
+        scalabilityMode=f"L1T{adaptation.layers if adaptation else 1}",
+        preset=core.operation.preset,
+        adaptationReason=adaptation.reason if adaptation else "",
+        adaptations=adaptations,
         targetBitrate=core.target_bps,
         qualityLimitationDurations={
             reason: duration_us / _US_PER_S for reason, duration_us in durations_us.items()

@@ -47,13 +47,15 @@ class CallOutboundRtpStreamStats(RTCOutboundRtpStreamStats):
 
     rpsiCount counts requests to go on from a long-term reference, ltrFramesSent such references,
     recoveryFramesSent frames that go on from one; nacksHeld packets that were asked for while FEC for
-    them was under way.
+    them was under way. preset is the AV1 preset's name, adaptationReason why it, codec, size and
+    scalabilityMode are what they are, adaptations how often they were decided anew.
     """
 
     mid: str
     codecId: str
     codec: str
     encoderImplementation: str
+    scalabilityMode: str
     targetBitrate: int
     qualityLimitationReason: str
     qualityLimitationDurations: dict[str, float]
@@ -83,6 +85,9 @@ class CallOutboundRtpStreamStats(RTCOutboundRtpStreamStats):
     framesDropped: int
     framesExpired: int
     codecSwitches: int
+    preset: str
+    adaptationReason: str
+    adaptations: int
     encodeTries: int
     totalEncodeCpuTime: float
     malformedRtcp: int
@@ -94,7 +99,9 @@ class CallInboundRtpStreamStats(RTCInboundRtpStreamStats):
 
     fecSsrc is None where FEC has no source of its own. fecPacketsRecovered counts media packets that FEC
     gave back, rpsiCount and ltrAckCount what was sent by RTCP, ltrFramesDecoded and
-    recoveryFramesDecoded long-term references and frames that go on from one.
+    recoveryFramesDecoded long-term references and frames that go on from one. framesDroppedBehind are
+    those of framesDropped that the decoder had no time for, catchUps how often it went on from a newer
+    frame for that reason.
     """
 
     codecId: str
@@ -126,6 +133,8 @@ class CallInboundRtpStreamStats(RTCInboundRtpStreamStats):
     ltrAckCount: int
     ltrFramesDecoded: int
     recoveryFramesDecoded: int
+    framesDroppedBehind: int
+    catchUps: int
     packetsDuplicated: int
     malformedPackets: int
     malformedRtcp: int

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..link_options import add_link_arguments, link_values
 from . import options as opts
+from .device_arguments import add_device_arguments, device_options
+from .device_options import SIDES
 
 if TYPE_CHECKING:
     from .options import CallOptions
@@ -28,6 +30,8 @@ EXAMPLES = """examples:
       an emulated link each way; the options mean what they mean in codecpilot simulate
   codecpilot call --delay 50 --loss 0.05 --burst 4 --set fec=off --set ltr=off
       without some of what is done against loss, for comparison
+  codecpilot call --send-codecs H264/AV1 --max-fps 15
+      side A sends H.264 and side B AV1, both at 15 pictures a second at most
   codecpilot call --record kept/
       keeps what each side received, as it came
 
@@ -46,6 +50,11 @@ def add_parser(subparsers: Any) -> None:
     )
     _add_media_arguments(parser)
     _add_control_arguments(parser)
+    add_device_arguments(
+        parser.add_argument_group(
+            "devices", "two values with a slash between them are side A's and side B's"
+        )
+    )
     link = parser.add_argument_group(
         "emulated link",
         "between the peers, none by default; losses and changes begin with what is measured",
@@ -124,9 +133,10 @@ def _add_control_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--preset",
-        default="default",
+        default="auto",
         metavar="NAME",
-        help="AV1 preset: ultralow, low, default, high, best",
+        help="best AV1 preset: ultralow, low, default, high, best (default: auto, as the processor "
+        "allows)",
     )
     parser.add_argument(
         "--cc",
@@ -181,6 +191,7 @@ def _options(args: argparse.Namespace) -> CallOptions:
         record_name=time.strftime("%Y%m%d-%H%M%S"),
         link=link_values(args),
         switches=dict(args.set),
+        device=device_options(args),
     )
 
 
@@ -203,12 +214,11 @@ def _listen(port: int) -> socket.socket:
 
 
 def _check_media(call: CallOptions) -> None:
-    from ...codecs.av1_presets import PRESETS
-    from ...codecs.errors import LocalError
+    from ...rtc.connection import CallSettings
     from .source_tracks import check_source
 
-    if call.preset not in PRESETS:
-        raise LocalError(f"preset {call.preset!r} is none of {', '.join(PRESETS)}")
+    for side in SIDES:
+        CallSettings(preset=call.preset, **call.device.settings(side))
     check_source(call.source, width=call.width, height=call.height, fps=call.fps)
 
 

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...rtc.adaptation.decisions import AdaptationDecision
 from ...rtc.playout.audio_clock import AudioClock
 from ...rtc.playout.freezes import FreezeDetector
+from .adaptations import AdaptationLog
 from .series import US_PER_S, Series, Window, mean, mean_ms, spread_ms
 
 Figures = dict[str, Any]
@@ -20,7 +22,12 @@ class SentLog:
     def __init__(self) -> None:
         self._captured = Series()
         self._encoded = Series("encode_us", "cpu_us", "bits", "quantizer", "key")
+        self._adaptations = AdaptationLog()
         self.codec: str | None = None
+
+    def adapted(self, decision: AdaptationDecision, *, now_us: int) -> None:
+        """How pictures are coded from now on."""
+        self._adaptations.add(decision, now_us=now_us)
 
     def captured(self, now_us: int) -> None:
         """The source's clock offered a picture, whether or not it could be delivered."""
@@ -60,6 +67,7 @@ class SentLog:
             "quantizer_mean": mean(sent["quantizer"]),
             "encode_ms": spread_ms(sent["encode_us"]),
             "encode_cpu_ms": spread_ms(sent["cpu_us"]),
+            "adaptations": self._adaptations.summary(window),
         }
 
     def live(self, now_us: int) -> Figures:
@@ -71,6 +79,7 @@ class SentLog:
             "kbps": round(sum(sent["bits"]) / 1000, 1),
             "quantizer": mean(sent["quantizer"]),
             "encode_ms": mean_ms(sent["encode_us"]),
+            **self._adaptations.live(now_us),
         }
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...rtc.resilience.settings import ResilienceSettings, Switch
 from ..number_text import fraction_from_text
+from .device_options import DeviceOptions
 
 if TYPE_CHECKING:
     from ...codecs.types import Codec
@@ -54,7 +55,7 @@ class CallOptions:
     bitrate_bps and audio_bps (0: no sound) are each direction's. Recordings go to record_dir, their names
     begin with record_name. link are the values of an emulated link by the scenario's keys; none: the peers
     meet directly. cc names how both sides follow the path, switches the means against loss that both leave
-    out or always use.
+    out or always use. preset is a row of the AV1 preset table or "auto".
     """
 
     source: Source
@@ -72,6 +73,7 @@ class CallOptions:
     record_name: str = ""
     link: Mapping[str, str] = field(default_factory=dict)
     switches: Mapping[str, str] = field(default_factory=dict)
+    device: DeviceOptions = field(default_factory=DeviceOptions)
 
     @property
     def resilience(self) -> ResilienceSettings:
@@ -96,6 +98,7 @@ class CallOptions:
             "record_name": self.record_name,
             "link": dict(self.link),
             "switches": dict(self.switches),
+            "device": self.device.to_json(),
         }
 
     @staticmethod
@@ -110,6 +113,7 @@ class CallOptions:
                 "source": Source(**values["source"]),
                 "fps": Fraction(values["fps"]),
                 "codec": Codec(values["codec"]),
+                "device": DeviceOptions.from_json(values["device"]),
                 "record_dir": None if record_dir is None else Path(record_dir),
             }
         )

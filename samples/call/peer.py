@@ -15,6 +15,7 @@ from aiortc import RTCConfiguration, RTCSessionDescription
 
 from ...codecs.errors import CodecpilotError
 from ...codecs.types import Codec, EncodedFrame
+from ...rtc.adaptation.decisions import AdaptationDecision
 from ...rtc.connection import CallPeerConnection, CallSettings
 from ...rtc.messages import DecodedFrame, ReceivedFrame
 from .clocks import unix_us, wall_from_monotonic_us, wall_us
@@ -49,7 +50,7 @@ class Peer:
         self._sent_window: Window | None = None
         self._shown_window: Window | None = None
         self._recording = _recording(options, name=name)
-        self._pc = _connection(options)
+        self._pc = _connection(options, side=name)
         self._sources: SourceTracks = open_tracks(
             options.source,
             side=name,
@@ -135,6 +136,7 @@ class Peer:
         for source in (self._sources.pictures, self._sources.sound):
             source.on("ended", self._tell_source_error)
         self._pc.on("frameencoded", self._note_encoded)
+        self._pc.on("adaptation", self._note_adapted)
         self._pc.on("framedecoded", self._note_decoded)
         if self._recording is not None:
             self._pc.on("framereceived", self._keep_frame)
@@ -154,6 +156,9 @@ class Peer:
             quantizer=frame.quantizer,
             key=frame.key,
         )
+
+    def _note_adapted(self, decision: AdaptationDecision) -> None:
+        self._sent.adapted(decision, now_us=wall_from_monotonic_us(decision.time_us))
 
     def _note_decoded(self, frame: DecodedFrame) -> None:
         now_us = wall_us()
@@ -222,7 +227,7 @@ def _closed(window: Window | None, end_us: int) -> Window:
     return dataclasses.replace(window, end_us=end_us)
 
 
-def _connection(options: CallOptions) -> CallPeerConnection:
+def _connection(options: CallOptions, *, side: str) -> CallPeerConnection:
     other = Codec.H264 if options.codec is Codec.AV1 else Codec.AV1
     settings = CallSettings(
         target_bps=options.bitrate_bps,
@@ -231,6 +236,7 @@ def _connection(options: CallOptions) -> CallPeerConnection:
         congestion_control=options.cc,
         audio_bps=options.audio_bps or DEFAULT_AUDIO_BPS,
         resilience=options.resilience,
+        **options.device.settings(side),
     )
     # Without servers: both peers are on this machine, and nothing outside it is asked.
     return CallPeerConnection(RTCConfiguration(iceServers=[]), settings=settings)

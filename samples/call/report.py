@@ -63,6 +63,13 @@ def _print_directions(report: dict[str, Any], console: Console) -> None:
     console.print("Two numbers of a time are its median and its 95th percentile.")
 
 
+def _presets(decisions: list[dict[str, Any]]) -> str:
+    """Of the last decision; how often codec, preset, size or pace changed."""
+    if not decisions:
+        return "–"
+    return f"{decisions[-1]['preset']} ({len(decisions) - 1})"
+
+
 def spread(name: str) -> Callable[[dict[str, Any]], str]:
     """A cell of a time's median and 95th percentile."""
 
@@ -74,6 +81,7 @@ def spread(name: str) -> Callable[[dict[str, Any]], str]:
 
 ROWS: Mapping[str, Callable[[dict[str, Any]], str]] = {
     "codec": lambda f: f"{f['codec']} {f['width']}x{f['height']}",
+    "preset (switches)": lambda f: _presets(f["adaptations"]),
     "bitrate": lambda f: f"{f['kbps']:.0f} kbps",
     "captured / encoded / shown": lambda f: f"{f['captured']} / {f['encoded']} / {f['shown']}",
     "freezes": lambda f: f"{f['freeze_count']} ({f['freeze_s']:g} s)",

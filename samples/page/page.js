@@ -12,6 +12,8 @@ const COLORS = { "A>B": color("--a"), "B>A": color("--b") };
 
 const TILES = [
   ["codec", (f) => f.codec ?? "–", (f) => `${f.width}×${f.height}`],
+  ["preset", (f) => f.preset ?? "–", (f) => f.reason ?? ""],
+  ["coded at most", (f) => f.coded?.join("×") ?? "–", (f) => (f.every > 1 ? `1 picture of ${f.every}` : "")],
   ["frame rate", (f) => f.fps, () => "fps"],
   ["bitrate", (f) => whole(f.kbps), () => "kbps"],
   ["path estimate", (f) => whole(f.estimate_kbps), () => "kbps"],
@@ -117,6 +119,7 @@ class Side {
     this.canvas = article.querySelector("canvas");
     this.context = this.canvas.getContext("2d");
     this.list = article.querySelector("dl");
+    this.log = article.querySelector("ol");
     this.tiles = [];
     this.add(TILES);
   }
@@ -147,7 +150,14 @@ class Side {
       dd.replaceChildren(String(value(figures)), small);
       dd.classList.toggle("bad", Boolean(isBad?.(figures)));
     }
+    this.log.replaceChildren(...(figures.decisions ?? []).map(decided));
   }
+}
+
+function decided(d) {
+  const what = `${d.codec} ${d.preset} at ${d.coded.join("×")}${d.every > 1 ? `, 1 picture of ${d.every}` : ""}`;
+  const why = `${d.reason}${d.value == null ? "" : ` ${d.value}`}`;
+  return Object.assign(document.createElement("li"), { textContent: `${whole(d.ago_s)} s ago: ${what} (${why})` });
 }
 
 function titled(title, unit) {

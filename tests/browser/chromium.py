@@ -40,6 +40,7 @@ class ChromiumPeer:
         cameras: int = 1,
         microphone: bool = False,
         channel: bool = False,
+        decode_reports: bool = False,
         scalability_mode: str | None = None,
     ) -> None:
         """Create the connection with the fake devices' tracks; cameras is how many of the one."""
@@ -48,6 +49,7 @@ class ChromiumPeer:
             "cameras": cameras,
             "microphone": microphone,
             "channel": channel,
+            "decodeReports": decode_reports,
             "scalabilityMode": scalability_mode,
         }
         await self._page.evaluate("parts => open(parts)", parts)
@@ -99,6 +101,14 @@ class ChromiumPeer:
     async def scale_down(self, by: int) -> None:
         """Send smaller pictures from now on."""
         await self._page.evaluate("by => scaleDown(by)", by)
+
+    async def send_codec(self, codec: str) -> None:
+        """Go on sending with this negotiated codec."""
+        await self._page.evaluate("codec => sendCodec(codec)", codec)
+
+    async def report(self, text: str) -> None:
+        """Send on the channel of decode reports."""
+        await self._page.evaluate("text => reports.send(text)", text)
 
     async def hang_up(self) -> None:
         """Close the connection; the page stays."""

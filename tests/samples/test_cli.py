@@ -182,7 +182,7 @@ def test_a_real_process_returns_the_code_and_no_traceback() -> None:
 def test_defaults_are_a_short_way_to_a_call() -> None:
     args = build_parser().parse_args(["call"])
     assert (args.size, args.fps, args.port) == ((640, 360), 30, 8040)
-    assert (args.codec, args.preset, args.seconds, args.headless) == ("AV1", "default", None, False)
+    assert (args.codec, args.preset, args.seconds, args.headless) == ("AV1", "auto", None, False)
 
 
 def test_a_json_file_that_cannot_be_written_is_told_before_anything_starts(

@@ -15,15 +15,26 @@ from codecpilot.samples.call.figures import SentLog, ShownLog, direction_figures
 from codecpilot.samples.call.series import Window
 from codecpilot.samples.cli import build_parser
 
+from tests.live_call import call, in_call
+
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```python\n(.*?)```", README, re.S)
 
 
 def test_the_example_runs_and_receives_a_picture() -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", README, re.S)
+    code = EXAMPLES[0]
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert "yuv420p 640x480" in done.stdout
+
+
+async def test_the_example_of_decisions_taken_over_is_legal() -> None:
+    (code,) = EXAMPLES[1:]
+    async with in_call(call()) as (pc,):
+        sender = pc.addTransceiver("video").sender
+        exec(code, {"pc": pc, "sender": sender})
+        assert len(pc.listeners("adaptation")) == 1
 
 
 @pytest.mark.parametrize("line", re.findall(r'make demo ARGS="([^"]+)"', README))

@@ -1,9 +1,9 @@
 "use strict";
 // One peer of a call: plain browser API, told what to do by the test. Descriptions carry all candidates.
 
-let pc, messages, opened;
+let pc, messages, opened, reports;
 
-async function open({camera, cameras, microphone, channel, scalabilityMode}) {
+async function open({camera, cameras, microphone, channel, decodeReports, scalabilityMode}) {
   pc = new RTCPeerConnection();
   messages = [];
   pc.ontrack = ({track}) => {
@@ -11,6 +11,7 @@ async function open({camera, cameras, microphone, channel, scalabilityMode}) {
   };
   pc.ondatachannel = ({channel}) => listen(channel);
   if (channel) listen(pc.createDataChannel("chat"));
+  if (decodeReports) reports = pc.createDataChannel("codecpilot-decode");
   if (!camera && !microphone) return;
   const stream = await navigator.mediaDevices.getUserMedia({video: camera, audio: microphone});
   const more = Array.from({length: cameras - 1}, () => stream.getVideoTracks()[0].clone());
@@ -67,6 +68,14 @@ function turn(direction) {
 function scaleDown(by) {
   const parameters = video().sender.getParameters();
   parameters.encodings[0].scaleResolutionDownBy = by;
+  return video().sender.setParameters(parameters);
+}
+
+// Of the codecs that were negotiated, without another round of offer and answer.
+function sendCodec(codec) {
+  const parameters = video().sender.getParameters();
+  const known = parameters.codecs;
+  parameters.encodings[0].codec = known.find(c => c.mimeType === `video/${codec}`);
   return video().sender.setParameters(parameters);
 }
 
