@@ -86,16 +86,17 @@ class Decoding:
     ) -> ReceivedFrame | None:
         """Take the decoder's answer; the frame that it decoded, None where it did not."""
         frame, self._given = self._given, None
+        self.monitor.ended()
         if frame is None or self._is_abandoned:
             self._is_abandoned = False
             return None
         self._counters.totalDecodeTimeUs += decode_us
-        self.monitor.answered(frame, picture, decode_us=decode_us, now_us=now_us)
         if failed:
             self._counters.undecodableFrames += 1
             self._order.failed()
             self._feedback.undecodable()
             return None
+        self.monitor.decoded(frame, picture, decode_us=decode_us, now_us=now_us)
         self._order.decoded(frame)
         self._feedback.decoded(frame, now_us=now_us)
         if picture is not None:

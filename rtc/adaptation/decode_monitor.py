@@ -58,16 +58,19 @@ class DecodeMonitor:
         """Frames were left out because the decoder is behind."""
         self._dropped += count
 
-    def answered(
+    def ended(self) -> None:
+        """The decoder is through with what it had, whatever came of it."""
+        self._given = None
+
+    def decoded(
         self, frame: ReceivedFrame, picture: Picture | None, *, decode_us: int, now_us: int
     ) -> None:
-        """The decoder is through with a frame; picture is None where it shows none or failed."""
-        self._given = None
-        if frame.codec is not self._codec:
-            self._codec = frame.codec
+        """A frame was decoded; picture is None where it shows none."""
+        if self._codec not in (None, frame.codec):
             self._since_us = now_us - decode_us
             self._latest.clear()
             self._begin()
+        self._codec = frame.codec
         self._decode_us.append(decode_us)
         self._latest.append(decode_us)
         self._lag_us = now_us - frame.complete_us
@@ -107,7 +110,7 @@ class DecodeMonitor:
             frame, given_us = self._given
             codec = codec or frame.codec
             elapsed_us = now_us - given_us
-            if not times_us or elapsed_us > percentile(times_us, 50):
+            if elapsed_us > self.usual_us:
                 times_us.append(elapsed_us)
         if codec is None or not times_us:
             return None

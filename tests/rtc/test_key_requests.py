@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -164,3 +165,46 @@ def test_whatever_happens_requests_are_spaced_and_timers_are_true(events, has_re
     assert all(b - a >= MIN_INTERVAL_US for a, b in pairwise(keys))
     assert all(b - a >= rtt_us for a, b in pairwise(references))
     assert has_reference or not references
+
+
+def test_behind_asks_at_once_for_a_reference_and_again_when_no_answer_can_be_on_its_way():
+    requests = KeyRequests()
+    requests.behind(20_000)
+    requests.behind(50_000)
+    asked = polled(requests, 1_000_000, has_reference=True, kind=Request.REFERENCE)
+    gap_us = 2 * RTT_US + REFERENCE_MARGIN_US
+    assert asked[0] == 20_000
+    assert all(gap_us <= later - earlier <= gap_us + 10_000 for earlier, later in pairwise(asked))
+    assert len(asked) == 6
+
+
+def test_behind_asks_for_key_frames_where_there_is_no_reference():
+    requests = KeyRequests()
+    requests.behind(0)
+    asked = polled(requests, 1_000_000)
+    gap_us = 2 * RTT_US + REFERENCE_MARGIN_US
+    assert asked[0] == 0
+    assert all(gap_us <= later - earlier <= gap_us + 10_000 for earlier, later in pairwise(asked))
+
+
+@pytest.mark.parametrize("caught_up", [True, False])
+def test_behind_asks_for_nothing_once_a_beginning_was_decoded_or_it_caught_up(caught_up):
+    requests = KeyRequests()
+    requests.behind(0)
+    if caught_up:
+        requests.behind(None)
+    else:
+        requests.progressed(key=True, last_sequence=5)
+    assert requests.poll_timeout(rtt_us=RTT_US, has_reference=True) is None
+    assert requests.poll_timeout(rtt_us=RTT_US) is None
+    assert requests.poll(now_us=10**9, rtt_us=RTT_US, has_reference=True) is None
+
+
+def test_frames_decoded_while_behind_do_not_put_off_or_repeat_the_request():
+    requests = KeyRequests()
+    requests.behind(0)
+    assert requests.poll(now_us=0, rtt_us=RTT_US, has_reference=True) is Request.REFERENCE
+    requests.progressed(key=False, last_sequence=5)
+    assert requests.poll(now_us=50_000, rtt_us=RTT_US, has_reference=True) is None
+    due_us = 2 * RTT_US + REFERENCE_MARGIN_US
+    assert requests.poll_timeout(rtt_us=RTT_US, has_reference=True) == due_us

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from codecpilot.codecs.types import Codec
 from codecpilot.rtc.messages import ReceivedFrame
 from codecpilot.rtc.playout.dependencies import MAX_WAITING, MAX_WAITING_BYTES, DecodeOrder
@@ -124,3 +126,54 @@ def test_few_frames_that_are_too_large_to_wait_overflow_as_well():
     assert order.overflowing
     order.clear_waiting()
     assert not order.overflowing
+
+
+def test_ready_is_what_waits_for_the_decoder_alone():
+    order = DecodeOrder()
+    first = frame(0, key=True)
+    order.insert(first)
+    order.taken(first)
+    for later in (
+        frame(1, 0),
+        frame(2, 1),
+        frame(4, 3),
+        frame(5, 4),
+        frame(6, 2),
+        frame(7, key=True),
+    ):
+        order.insert(later)
+    assert [f.frame_id for f in order.ready(before, given=first)] == [1, 2, 6, 7]
+    assert [f.frame_id for f in order.ready(before)] == [7]
+    order.decoded(first)
+    assert [f.frame_id for f in order.ready(before)] == [1, 2, 6, 7]
+    assert [f.frame_id for f in order.decodable(before)] == [1, 7]
+
+
+def test_ready_without_descriptors_ends_at_a_gap():
+    order = DecodeOrder()
+    first = frame(0, key=True, described=False)
+    order.insert(first)
+    order.taken(first)
+    for sequence in (1, 2, 4):
+        order.insert(frame(sequence, described=False))
+    assert [f.frame_id for f in order.ready(before, given=first)] == [1, 2]
+
+
+@pytest.mark.parametrize("described", [True, False])
+def test_after_frames_were_dropped_only_a_new_beginning_is_decoded(described):
+    order = DecodeOrder()
+    for number in range(4):
+        needs = (number - 1,) if number else ()
+        order.insert(frame(number, *needs, key=number == 0, described=described))
+    first = order.next_frame(before)
+    assert first is not None
+    order.taken(first)
+    order.decoded(first)
+    order.drop(order.ready(before))
+    assert len(order) == 0
+    assert not order.insert(frame(2, 1, described=described))
+    order.insert(frame(4, 3, described=described))
+    assert order.next_frame(before) is None
+    order.insert(frame(5, 0) if described else frame(5, key=True, described=False))
+    order.insert(frame(6, 5, described=described))
+    assert decode_all(order) == [5, 6]
