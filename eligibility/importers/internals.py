@@ -1,16 +1,17 @@
 """What chrome://webrtc-internals saves: one JSON object, each metric of each report a series.
 
 {"PeerConnections": {id: {"stats": {"<report>-<metric>": {"startTime", "endTime", "statsType",
-"values"}}}}, "UserAgent": …}. `values` is text that holds a JSON array, in some versions the array;
-points lie evenly between the times unless the report has a series of its timestamps. The file is
-read as a stream of tokens, so of a file that ends too early everything before is used.
+"values"}}}}, "UserAgent": …}, checked against what Chromium 156 saves. `values` is text that holds
+a JSON array, in some versions the array; points lie evenly between the times unless the report has
+a series of its timestamps. The file is read as a stream of tokens, so of a file that ends too early
+everything before is used.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -33,6 +34,18 @@ BRACKETED = {"[codec]": "mimeType"}
 
 Path = tuple[str, ...]
 
+# What each place of the file tells, as a page's navigator would.
+FACTS: dict[Path, Callable[[Any], dict[str, Any]]] = {
+    ("UserAgent",): lambda value: {"userAgent": value},
+    ("hardwareConcurrency",): lambda value: {"hardwareConcurrency": value},
+    ("deviceMemory",): lambda value: {"deviceMemory": value},
+    ("UserAgentData", "platform"): lambda value: {"userAgentData": {"platform": value}},
+    ("UserAgentData", "platformVersion"): lambda value: {
+        "userAgentData": {"platformVersion": value}
+    },
+    ("UserAgentData", "model"): lambda value: {"userAgentData": {"model": value}},
+}
+
 
 @dataclass(slots=True)
 class Series:
@@ -53,8 +66,8 @@ def read_internals(file: Bounded, counts: Counter[str]) -> Iterator[Sample | Fac
             if len(path) == 2 and path[0] == "PeerConnections":
                 yield from _samples(path[1], series, counts)
                 series = {}
-        elif path == ("UserAgent",):
-            yield Facts(columns=device_facts({"userAgent": value}))
+        elif path in FACTS:
+            yield Facts(columns=device_facts(FACTS[path](value)))
         elif len(path) >= STATS_DEPTH and path[0] == "PeerConnections" and path[2] == "stats":
             _take(series, path[3], path[4], value, counts)
     if series:

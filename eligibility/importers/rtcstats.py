@@ -2,7 +2,9 @@
 
 `getstats` lines hold what changed since the connection's last one; rtcstats' deltaCompression drops
 members that are the same, drops reports with nothing new, and writes the timestamp 0 for the newest
-of a line, which stands beside the reports. A line may also be one full getStats() result.
+of a line, which stands beside the reports. Chrome's own "rtcstats dump" (file format 3) begins with
+two lines of header and stamps each report; its lines' times are relative. A line may also be one
+full getStats() result.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from .reports import MEMBERS
 from .samples import Facts, Report, Sample, time_us
 from .user_agent import device_facts
 
+HEADER = b"RTCStatsDump"
 STATS_EVENTS = ("getstats", "stats")
 # Ours: the dumps seen have up to 130 reports and 2 connections; beyond it somebody fills memory.
 MAX_REPORTS = 20_000
@@ -33,7 +36,7 @@ def read_rtcstats(file: Bounded, counts: Counter[str]) -> Iterator[Sample | Fact
     connections: dict[str, dict[str, dict[str, Any]]] = {}
     for line in lines(file, counts):
         text = line.strip()
-        if not text:
+        if not text or text == HEADER:
             continue
         counts["lines"] += 1
         try:
@@ -49,6 +52,8 @@ def read_rtcstats(file: Bounded, counts: Counter[str]) -> Iterator[Sample | Fact
 def _read_event(
     event: object, connections: dict[str, dict[str, dict[str, Any]]], counts: Counter[str]
 ) -> Iterator[Sample | Facts]:
+    if isinstance(event, dict) and "fileFormat" in event:
+        return
     if not _is_event(event):
         yield from _read_plain(event, counts)
         return
@@ -82,12 +87,20 @@ def _read_stats(
         return None
     reports = connections.setdefault(name, {})
     _apply(data, reports, counts)
-    # The reports' own clock first: lines are stamped when they are written.
-    when = time_us(data.get("timestamp")) or time_us(rest[0] if rest else None)
+    when = _newest_us(data) or time_us(rest[0] if rest else None)
     if when is None:
         counts["samples_without_time"] += 1
         return None
     return Sample(connection=name, time_us=when, reports=reports)
+
+
+def _newest_us(data: dict[str, Any]) -> int | None:
+    """When the reports were made, by their own clock: lines are stamped when they are written."""
+    newest = time_us(data.get("timestamp"))
+    if newest is not None:
+        return newest
+    stamps = [report.get("timestamp") for report in data.values() if isinstance(report, dict)]
+    return max((when for stamp in stamps if (when := time_us(stamp))), default=None)
 
 
 def _apply(data: dict[str, Any], reports: dict[str, dict[str, Any]], counts: Counter[str]) -> None:
@@ -109,8 +122,8 @@ def _read_plain(event: object, counts: Counter[str]) -> Iterator[Sample]:
         reports = {str(r.get("id")): r for r in event if isinstance(r, dict) and "type" in r}
     elif isinstance(event, dict):
         reports = {k: r for k, r in event.items() if isinstance(r, dict) and "type" in r}
-    times = [when for r in reports.values() if (when := time_us(r.get("timestamp")))]
-    if not times:
+    when = _newest_us(dict(reports))
+    if when is None:
         counts["lines_odd"] += 1
         return
-    yield Sample(connection="plain", time_us=max(times), reports=reports)
+    yield Sample(connection="plain", time_us=when, reports=reports)

@@ -48,8 +48,8 @@ MAX_AGENT_CHARACTERS = 512
 def device_facts(data: dict[str, Any]) -> dict[str, str | int]:
     """Columns of the schema that a browser's members tell: userAgent, userAgentData, and so on.
 
-    hardwareConcurrency is the cores; deviceMemory is in GiB and never above 8, where browsers cut
-    it off, so 8 is left out.
+    hardwareConcurrency is the cores. deviceMemory is in GiB and cut off at 8, in newer desktop
+    browsers at 32: those two say "so much or more" and are left out.
     """
     agent = data.get("userAgent")
     columns: dict[str, str | int] = {}
@@ -61,7 +61,7 @@ def device_facts(data: dict[str, Any]) -> dict[str, str | int]:
     cores, memory_gib = finite(data.get("hardwareConcurrency")), finite(data.get("deviceMemory"))
     if cores is not None and 1 <= cores <= 4096:
         columns["cores"] = int(cores)
-    if memory_gib is not None and 0 < memory_gib < 8:
+    if memory_gib is not None and 0 < memory_gib < 32 and memory_gib != 8:
         columns["memory_bytes"] = int(memory_gib * GIB)
     return columns
 
