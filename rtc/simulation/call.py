@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ..playout.av_sync import AvSync
 from .audio import AudioSink
 from .event_loop import EventLoop
+from .health import HealthMeter
 from .link import Delivered, Link
 from .party import agree, party
 from .peer import Peer, PeerParts
@@ -30,14 +31,15 @@ OpenSink = Callable[[str], PairSink | None]
 class Direction:
     """What one direction came to; parts are those of the peer that sends, far those of the other.
 
-    start_us is when its call began, target_bps what its encoder may take at most. A sample is taken
-    every SAMPLE_INTERVAL_US.
+    start_us is when its call began, target_bps what its encoder may take at most, interval_us the time
+    from picture to picture. A sample is taken every SAMPLE_INTERVAL_US.
     """
 
     name: str
     link: Link
     start_us: int
     target_bps: int
+    interval_us: int
     recorder: Recorder
     samples: list[Sample]
     parts: PeerParts
@@ -98,6 +100,7 @@ class Call:
                 link=self._ground.links[role],
                 start_us=self._start_us,
                 target_bps=self._ground.scenario.peers[role].target_bps,
+                interval_us=int(MICRO / self._ground.scenario.peers[role].fps),
                 recorder=self._recorders[role],
                 samples=self._samples[role],
                 parts=self._parts[role],
@@ -149,7 +152,7 @@ class Call:
             audio=mine.audio,
             sound=AudioSink(av_sync),
             open_decoder=mine.open_decoder,
-            remote_preset=other.scenario.preset,
+            health=HealthMeter(mine.scenario.battery_percent),
             outgoing=self._recorders[role],
             incoming=self._recorders[OTHER[role]],
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...codecs.types import Codec, EncodedFrame
+from ...codecs.types import FULL_SIZE, Codec, EncodedFrame
 from ..encode_loop import Skipped
 from ..encoder_session import EncodeJob
 from ..resilience.decisions import Action, Decision, Reason
@@ -36,7 +36,12 @@ class SenderDecisions:
         """Why the frame that is coming goes on from a long-term reference, if it does."""
         self._expired = 0
         self._target_reason = "setting"
+        self._scale = FULL_SIZE
         self.codec_switches = 0
+        self.preset_switches = 0
+        """Within a codec."""
+        self.size_switches = 0
+        """Of the size that is coded at most; what the rate makes of it frame by frame does not count."""
 
     def feedback(self, message: RtcpMessage) -> None:
         """Note what arrived: it is the reason of what follows."""
@@ -71,15 +76,20 @@ class SenderDecisions:
         size = (job.picture.width, job.picture.height)
         if self._codec is not None and job.codec is not self._codec:
             self.codec_switches += 1
-            self._add(now_us, "codec", reason=job.codec_reason, frame=index, codec=job.codec)
+            self._add(now_us, "codec", reason=job.reason, frame=index, codec=job.codec)
             self._reason = Reason.CODEC
         elif self._codec is not None and size != self._size:
             self._reason = "picture size"
         if job.every != self._every:
-            self._add(now_us, "frame rate", reason="rate", frame=index, every=job.every)
+            self._add(
+                now_us,
+                "frame rate",
+                reason=job.reason,
+                frame=index,
+                every=job.every,
+            )
             self._every = job.every
-        if self._preset and job.preset != self._preset:
-            self._add(now_us, "preset", reason="sender's choice", frame=index, preset=job.preset)
+        self._operation(job, index=index, now_us=now_us)
         self._codec, self._size, self._preset = job.codec, size, job.preset
 
     def result(
@@ -109,6 +119,23 @@ class SenderDecisions:
     def freeze(self, direction: str, *, frozen_us: int, now_us: int) -> None:
         """Note that a freeze ended at the other side."""
         self._events.add(now_us, direction, "freeze", reason="no picture", duration_us=frozen_us)
+
+    def _operation(self, job: EncodeJob, *, index: int, now_us: int) -> None:
+        """Note another preset of the same codec, and another size."""
+        if self._codec is job.codec and job.preset != self._preset:
+            self.preset_switches += 1
+            self._add(
+                now_us,
+                "preset",
+                reason=job.reason,
+                frame=index,
+                preset=job.preset,
+            )
+        if job.scale != self._scale:
+            self.size_switches += self._codec is not None
+            details = {"frame": index, "scale": float(job.scale)}
+            self._add(now_us, "size", reason=job.reason, **details)
+            self._scale = job.scale
 
     def _key(self, job: EncodeJob, result: EncodedFrame, *, index: int, now_us: int) -> None:
         reason = self._reason if job.key or self._reason != "requested" else "encoder"

@@ -8,6 +8,8 @@ from typing import Protocol
 from ...codecs.errors import RemoteError
 from ...codecs.types import EncodedFrame, Picture
 from ...ratecontrol.messages import DropReason
+from ..adaptation.decisions import AdaptationDecision
+from ..adaptation.health import DeviceHealth
 from ..drain import ReceiverOutput, SenderOutput, drain_receiver, drain_sender
 from ..encode_loop import Skipped
 from ..encoder_session import EncodeJob, EncoderSession
@@ -68,6 +70,14 @@ class SendingEnd(Protocol):
         """What was decided against loss since the last call."""
         ...
 
+    def handle_health(self, health: DeviceHealth, *, now_us: int) -> None:
+        """Take how the device stands."""
+        ...
+
+    def poll_adaptations(self) -> list[AdaptationDecision]:
+        """What was decided about codec, preset and size since the last call."""
+        ...
+
     def close(self) -> None:
         """Free the encoder."""
         ...
@@ -103,6 +113,10 @@ class ReceivingEnd(Protocol):
         """Take the decoder's answer; None for a frame that shows no picture."""
         ...
 
+    def handle_probed(self, decode_us: int, *, now_us: int) -> None:
+        """Take the time of a frame that was decoded for that alone."""
+        ...
+
 
 class Estimator(Protocol):
     """A receiver's estimate of the path, told to the sender as REMB."""
@@ -123,6 +137,7 @@ class CoreSender:
         self.encode: Callable[[EncodeJob], EncodedFrame | Skipped] = session.run
         self.close: Callable[[], None] = session.close
         self.poll_decisions: Callable[[], list[Decision]] = core.poll_decisions
+        self.poll_adaptations: Callable[[], list[AdaptationDecision]] = core.poll_adaptations
 
     @property
     def counters(self) -> OutboundCounters:
@@ -150,6 +165,10 @@ class CoreSender:
             self.path.handle_feedback(message, now_us=now_us)
         else:
             self.core.handle_rtcp(message, now_us=now_us)
+
+    def handle_health(self, health: DeviceHealth, *, now_us: int) -> None:
+        """See SendingEnd."""
+        self.core.handle_health(health, now_us=now_us)
 
     def handle_encoded(self, result: EncodedFrame | Skipped, *, now_us: int) -> None:
         """See SendingEnd."""
@@ -210,3 +229,7 @@ class CoreReceiver:
     ) -> DecodedFrame | None:
         """See ReceivingEnd."""
         return self._core.handle_decoded(picture, failed=failed, decode_us=decode_us, now_us=now_us)
+
+    def handle_probed(self, decode_us: int, *, now_us: int) -> None:
+        """See ReceivingEnd."""
+        self._core.handle_probed(decode_us, now_us=now_us)

@@ -42,6 +42,9 @@ MAX_FLOWS = 16
 
 # What SenderSettings.preset calls the choice of the adaptation.
 AUTO = "auto"
+WEBRTC = "webrtc"
+# webrtc is libwebrtc's way: see webrtc_adaptation.
+ADAPTATIONS = ("true", "false", WEBRTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,12 @@ def flag(name: str, value: Value) -> bool:
     if str(value).lower() not in words:
         raise LocalError(f"{name} {value!r} is neither true nor false")
     return words[str(value).lower()]
+
+
+def adaptation(name: str, value: Value) -> str:
+    """One of ADAPTATIONS; true and false as TOML has them, too."""
+    word: str = choice(*ADAPTATIONS)(name, str(value).lower())
+    return word
 
 
 def steps(low: float, high: float, unit: str = "") -> Read:
@@ -159,7 +168,9 @@ PEER_KEYS: Mapping[str, Key] = MappingProxyType(
         "preset": Key(
             "default", choice(AUTO, *PRESETS), "the best that its AV1 encoder may use; auto: any"
         ),
-        "adaptation": Key(True, flag, "whether its sender adapts to the devices; false: as set"),
+        "adaptation": Key(
+            True, adaptation, "whether its sender adapts to the devices; false: as set"
+        ),
         "cpu_budget": Key(
             "0.5", number(0.01, 1), "share of a frame's time that quality to spare may take"
         ),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ...codecs.types import Codec, VideoDecoder, VideoEncoder
 from ...ratecontrol.frame_controller import FrameController
+from ..adaptation.settings import AdaptationSettings
 from ..encoder_session import EncoderSession
 from ..estimators import CongestionControl, open_estimator
 from ..messages import FlexfecStream, NegotiatedCodec
@@ -33,12 +34,14 @@ from .clock import PeerClock
 from .device import DeviceModel, TimedEncoder
 from .ends import CoreReceiver, CoreSender, ReceivingEnd, SendingEnd
 from .event_loop import EventLoop
+from .keys import WEBRTC
 from .plain_feedback import PlainReceivePath
 from .playout import ImmediatePlayout, PlayoutStage
 from .scenario import PeerScenario, Scenario
 from .stock_receiver import StockReceiver
 from .stock_sender import StockSender, StockSettings
 from .tools import Tools
+from .webrtc_adaptation import WebrtcSender
 
 # What CallPeerConnection's own offers say (rtc/connection/capabilities.py and aiortc's tables).
 AV1 = NegotiatedCodec(codec=Codec.AV1, payload_type=103, rtx_payload_type=104)
@@ -59,6 +62,8 @@ class Agreement:
     codecs: tuple[NegotiatedCodec, ...]
     extensions: ExtensionMap
     has_flexfec: bool = False
+    peer_score: float | None = None
+    """What the receiver's device is thought to be fit for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,15 +102,22 @@ class Party:
                 content=self.scenario.content,
                 flexfec=self.flexfec if agreement.has_flexfec else None,
                 resilience=self.scenario.resilience,
+                adaptation=self._adaptation(agreement),
             ),
             rng=self.rng,
             now_us=self.clock.local_us(self.loop.now_us),
             wall_offset_us=self.clock.wall_offset_us,
             path=path,
         )
-        return CoreSender(
-            core, EncoderSession(open_encoder=self._encoder, controller=FrameController())
-        )
+        session = EncoderSession(open_encoder=self._encoder, controller=FrameController())
+        if self.scenario.adaptation == WEBRTC:
+            return WebrtcSender(
+                core,
+                session,
+                interval_us=int(1_000_000 / self.scenario.fps),
+                now_us=self.clock.local_us(self.loop.now_us),
+            )
+        return CoreSender(core, session)
 
     def receiver(self, agreement: Agreement, *, remote: Party) -> ReceivingEnd:
         """The end that receives the other peer's pictures."""
@@ -129,6 +141,7 @@ class Party:
                 remote_ssrc=remote.identity.ssrc,
                 flexfec=remote.flexfec if agreement.has_flexfec else None,
                 resilience=self.scenario.resilience,
+                decode_reports=True,
             ),
             rng=self.rng,
             now_us=self.clock.local_us(self.loop.now_us),
@@ -152,6 +165,14 @@ class Party:
         if cc is CongestionControl.GCC:
             return PlainReceivePath(ssrc=self.receiver_ssrc)
         return ReceivePath(ssrc=self.receiver_ssrc) if cc.uses_transport_feedback else None
+
+    def _adaptation(self, agreement: Agreement) -> AdaptationSettings:
+        return AdaptationSettings(
+            enabled=self.scenario.adaptation == "true",
+            cpu_budget_ratio=self.scenario.cpu_budget_ratio,
+            own_score=self.scenario.rtc_score,
+            peer_score=agreement.peer_score,
+        )
 
     def _stock_sender(self, agreement: Agreement) -> SendingEnd:
         return StockSender(
@@ -188,7 +209,12 @@ def party(scenario: Scenario, role: str, *, call: int, tools: Tools, loop: Event
         name=name,
         scenario=mine,
         clock=PeerClock(fast_ppm=mine.clock_ppm, wall_error_us=mine.wall_error_us),
-        device=DeviceModel(factor=mine.device, costs=tools.costs),
+        device=DeviceModel(
+            factor=mine.device,
+            av1_encode=mine.av1_encode,
+            av1_decode=mine.av1_decode,
+            costs=tools.costs,
+        ),
         identity=StreamIdentity(
             ssrc=ssrc,
             rtx_ssrc=rtx_ssrc,
@@ -230,4 +256,5 @@ def agree(scenario: Scenario, *, sender: str) -> Agreement:
         codecs=(AV1, H264),
         extensions=ExtensionMap(extensions),
         has_flexfec=all(peer.resilience.fec is not Switch.OFF for peer in peers),
+        peer_score=next(p.rtc_score for name, p in scenario.peers.items() if name != sender),
     )

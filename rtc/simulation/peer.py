@@ -21,6 +21,7 @@ from .clock import PeerClock
 from .device import DeviceModel
 from .ends import ReceivingEnd, SendingEnd
 from .event_loop import EventLoop, Wake
+from .health import HEALTH_INTERVAL_US, HealthMeter
 from .playout import PlayoutStage
 from .recorder import Recorder
 
@@ -32,18 +33,17 @@ class PeerParts:
     """What a peer is made of. outgoing follows what it sends, incoming what it is sent.
 
     audio is what it sends beside pictures, if anything, sound where it hears the other peer.
-    remote_preset is what the other side encodes with, which decoding's cost depends on.
     """
 
     clock: PeerClock
     device: DeviceModel
+    health: HealthMeter
     sender: SendingEnd
     receiver: ReceivingEnd
     playout: PlayoutStage
     audio: AudioSource | None
     sound: AudioSink
     open_decoder: Callable[[Codec], VideoDecoder]
-    remote_preset: str
     outgoing: Recorder
     incoming: Recorder
 
@@ -64,6 +64,7 @@ class Peer:
     def start(self, pictures: Iterator[Picture]) -> None:
         """Begin to capture: each picture at its capture_us by the peer's clock, the first at once."""
         self._capture_next(pictures, start_us=self._local_us())
+        self._tell_health()
         if self._parts.audio is not None:
             self._send_audio(0)
 
@@ -109,8 +110,17 @@ class Peer:
         reason = self._parts.sender.handle_picture(picture)
         if reason is not None:
             self._parts.outgoing.left_out(picture, reason=reason)
+        else:
+            self._parts.outgoing.taken(picture)
         self._pump_sender()
         self._capture_next(pictures, start_us=start_us)
+
+    def _tell_health(self) -> None:
+        now_us, local_us = self._loop.now_us, self._local_us()
+        health = self._parts.health.health(now_us=now_us, local_us=local_us)
+        self._parts.sender.handle_health(health, now_us=local_us)
+        self._note_decisions()
+        self._loop.at(now_us + HEALTH_INTERVAL_US, self._tell_health)
 
     def _send_audio(self, index: int) -> None:
         audio = self._parts.audio
@@ -141,6 +151,8 @@ class Peer:
         output = parts.receiver.drain(now_us=self._local_us())
         if output.frame is not None:
             self._decode(output.frame)
+        if output.probe is not None:
+            self._probe(output.probe)
         for data in output.rtcp:
             parts.incoming.asked(data, now_us=self._loop.now_us)
             self._send(data)
@@ -153,6 +165,7 @@ class Peer:
         expired = self._parts.sender.counters.framesExpired
         self._parts.outgoing.encoding(job, expired=expired, now_us=self._loop.now_us)
         result = self._parts.sender.encode(job)
+        self._parts.health.works(self._loop.now_us, result.encode_us)
 
         def done() -> None:
             self._parts.sender.handle_encoded(result, now_us=self._local_us())
@@ -165,18 +178,39 @@ class Peer:
     def _note_decisions(self) -> None:
         decisions = self._parts.sender.poll_decisions()
         self._parts.outgoing.decisions.decided(decisions, now_us=self._loop.now_us)
+        adaptations = self._parts.sender.poll_adaptations()
+        self._parts.outgoing.adaptations.decided(adaptations, now_us=self._loop.now_us)
 
     def _decode(self, frame: ReceivedFrame) -> None:
         self._parts.incoming.received(frame, now_us=self._loop.now_us)
         picture, failed = self._decoded(frame)
-        pixels = 0 if picture is None else picture.width * picture.height
-        decode_us = self._parts.device.decode_us(
-            frame.codec, self._parts.remote_preset, pixels=pixels, now_us=self._loop.now_us
-        )
+        decode_us = self._decode_us(frame, picture)
         self._loop.at(
             self._loop.now_us + decode_us,
             lambda: self._decode_done(frame, picture, failed=failed, decode_us=decode_us),
         )
+
+    def _probe(self, frame: ReceivedFrame) -> None:
+        """Decode a key frame in a thread of its own, for the time it takes."""
+        decoder = self._parts.open_decoder(frame.codec)
+        decode_us = self._decode_us(frame, decoder.decode(frame.data))
+        decoder.close()
+
+        def done() -> None:
+            self._parts.receiver.handle_probed(decode_us, now_us=self._local_us())
+            self._pump_receiver()
+
+        self._loop.at(self._loop.now_us + decode_us, done)
+
+    def _decode_us(self, frame: ReceivedFrame, picture: Picture | None) -> int:
+        """What the device takes for a frame that shows this picture, from now on."""
+        pixels = 0 if picture is None else picture.width * picture.height
+        preset = self._parts.incoming.preset_of(frame)
+        decode_us = self._parts.device.decode_us(
+            frame.codec, preset, pixels=pixels, now_us=self._loop.now_us
+        )
+        self._parts.health.works(self._loop.now_us, decode_us)
+        return decode_us
 
     def _decoded(self, frame: ReceivedFrame) -> tuple[Picture | None, bool]:
         decoder = self._decoders.get(frame.codec)

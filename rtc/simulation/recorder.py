@@ -16,9 +16,10 @@ from ..rtp.rtcp import (
     RtcpMessage,
     salvage_rtcp,
 )
+from .adaptations import AdaptationLog
 from .decisions import SenderDecisions, log_feedback
 from .link import Delivered, Lost
-from .records import EventLog, FrameRecord, PacketKind, PacketRecord
+from .records import PACER_FULL, THE_END, EventLog, FrameRecord, PacketKind, PacketRecord
 from .screen import Screen
 from .wire import Description, Wire, wire_bytes
 
@@ -55,6 +56,7 @@ class Recorder:
         """What the receiver's REMB said last."""
         self.screen = screen
         self.decisions = SenderDecisions(peer=sender, events=events)
+        self.adaptations = AdaptationLog(peer=sender, events=events)
         self._receiver = receiver
         self._events = events
         self._first_timestamp = first_timestamp
@@ -70,11 +72,17 @@ class Recorder:
         self._lost: tuple[int, int] | None = None
         self._missing: set[int] = set()
         """Numbers of packets that were lost or asked for, and not sent again since."""
+        self._waiting: FrameRecord | None = None
+        """The picture that waits to be encoded."""
+        self._is_encoding = False
+        self._every = 1
 
     def captured(self, picture: Picture, *, now_us: int) -> None:
         """A picture was captured; picture.capture_us is on its peer's clock."""
         index = len(self.frames)
-        record = FrameRecord(direction=self.direction, index=index, capture_us=now_us)
+        record = FrameRecord(
+            direction=self.direction, index=index, capture_us=now_us, every=self._every
+        )
         self.frames.append(record)
         self._by_timestamp[self._timestamp(picture.capture_us)] = record
         self.screen.captured(picture, index=index, now_us=now_us)
@@ -83,11 +91,20 @@ class Recorder:
         """The sender did not take a picture."""
         self._by_timestamp[self._timestamp(picture.capture_us)].skipped = reason
 
+    def taken(self, picture: Picture) -> None:
+        """The sender took a picture, in place of the one that was waiting, if any."""
+        if self._waiting is not None and not self._is_encoding:
+            self._waiting.skipped = PACER_FULL
+        self._waiting = self._by_timestamp[self._timestamp(picture.capture_us)]
+
     def encoding(self, job: EncodeJob, *, expired: int = 0, now_us: int) -> None:
         """A job began; expired counts the encoded frames that waited too long to be sent."""
         record = self._by_timestamp[self._timestamp(job.picture.capture_us)]
+        self._waiting, self._is_encoding = None, True
         record.encode_us = now_us
         record.target_bps = job.target_bps
+        record.preset, record.scale = job.preset, float(job.scale)
+        record.every = self._every = job.every
         if self._vbv is None:
             self._vbv = VbvBuffer(job.target_bps)
         self._vbv.set_target(job.target_bps, now_us=job.now_us)
@@ -98,7 +115,7 @@ class Recorder:
     ) -> None:
         """A job's result is there."""
         record = self._by_timestamp[self._timestamp(job.picture.capture_us)]
-        record.encoded_us = now_us
+        record.encoded_us, self._is_encoding = now_us, False
         self.decisions.result(job, result, record=record, now_us=now_us)
         if not isinstance(result, EncodedFrame):
             record.skipped = result.reason if result is not None else "encoder failed"
@@ -191,6 +208,8 @@ class Recorder:
 
     def finish(self, now_us: int) -> None:
         """Take what has no end yet as lasting until now."""
+        if self._waiting is not None:
+            self._waiting.skipped = THE_END
         self.screen.finish(now_us)
         for index, score_db in self.screen.scores_db.items():
             self.frames[index].psnr_y = score_db
@@ -198,6 +217,10 @@ class Recorder:
         if self._lost is not None:
             self.recoveries_us.append(now_us - self._lost[1])
             self._lost = None
+
+    def preset_of(self, frame: ReceivedFrame) -> str:
+        """What a frame was encoded with, which decoding's cost depends on."""
+        return self._record_of(frame).preset
 
     def _kind(self, what: Description) -> PacketKind:
         """A repeated packet that nobody missed since it was repeated last is padding."""

@@ -55,7 +55,7 @@ class PeerScenario:
     target_bps: int
     resilience: ResilienceSettings
     descriptor: bool
-    adaptation: bool
+    adaptation: str
     cpu_budget_ratio: float
     rtc_score: float | None
     device: Steps[Fraction]

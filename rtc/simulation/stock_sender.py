@@ -22,6 +22,8 @@ from ...codecs.types import (
     Picture,
     VideoEncoder,
 )
+from ..adaptation.decisions import AdaptationDecision
+from ..adaptation.health import DeviceHealth
 from ..drain import SenderOutput
 from ..encode_loop import Skipped
 from ..encoder_session import EncodeJob
@@ -149,6 +151,13 @@ class StockSender:
 
     def poll_decisions(self) -> list[Decision]:
         """See SendingEnd; aiortc's decides nothing but what it is asked for."""
+        return []
+
+    def handle_health(self, health: DeviceHealth, *, now_us: int) -> None:
+        """See SendingEnd; aiortc heeds no device."""
+
+    def poll_adaptations(self) -> list[AdaptationDecision]:
+        """See SendingEnd."""
         return []
 
     def close(self) -> None:

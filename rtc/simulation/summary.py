@@ -14,6 +14,7 @@ from typing import Any
 from ...ratecontrol.messages import DropReason
 from ..rtp.rtcp import Nack, PictureLossIndication, ReferencePictureSelection
 from .call import Direction
+from .device_figures import device_figures
 from .percentile import percentile
 from .records import FrameRecord, PacketKind
 from .run import Run
@@ -57,7 +58,7 @@ def direction_figures(direction: Direction, *, duration_us: int) -> Figures:
         "fec_recovered": recorder.fec_recovered,
         "psnr_y_shown": round(sum(scores) / len(scores), 3) if scores else None,
         "vmaf_shown": None,
-        "codec_switches": recorder.decisions.codec_switches,
+        **device_figures(direction, duration_us=duration_us),
     }
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ...codecs.types import Codec, Picture, VideoDecoder, VideoEncoder
+from ..adaptation.costs import DEFAULT_COSTS, Cost, CostKey
 from ..rtp.extensions import ExtensionMap
-from .device import DEFAULT_COSTS, Cost, CostKey
 from .ends import Estimator
 
 

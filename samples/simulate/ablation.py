@@ -15,6 +15,7 @@ from ...codecs.errors import LocalError
 from ...rtc.simulation.keys import LINK_KEYS, MAX_DELAY_MS, RUN_KEYS, number
 from ...rtc.simulation.scenario import Table, set_value
 from ..json_file import write_json
+from ..text_file import write_text
 from .ablation_table import Cell, ablation_rows, markdown, print_ablation
 from .runs import Job, run_jobs
 from .single import figures_of, prepare
@@ -73,7 +74,7 @@ def ablate(table: Table, args: argparse.Namespace) -> int:
     runs = run_jobs(jobs, work=run_job, console=console)
     rows = ablation_rows(zip(places, runs, strict=True))
     write_json(args.out / "ablation.json", {"rows": rows, "values": table})
-    _write(args.out / "ablation.md", markdown(rows))
+    write_text(args.out / "ablation.md", markdown(rows))
     print_ablation(rows, console=console)
     return 0
 
@@ -127,10 +128,3 @@ def _values(table: Table, *, cell: Cell, stack: str, seed: int) -> Table:
 def _numbers(option: str, text: str, *, high: float) -> Sequence[float]:
     read = number(0, high)
     return [float(read(option, part)) for part in text.split(",")]
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise LocalError(f"cannot write {path}: {error.strerror}") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,16 @@ ABLATION_OPTIONS: dict[str, tuple[str | int | None, str, str]] = {
     "rtts": ("40,100,300", "MS,...", "round-trip times, of --ablation"),
     "seeds": (1, "N", "of each run of --ablation, from --seed on (default: 1)"),
     "stacks": (None, "A,B,...", "rows of --ablation, such as all,no-fec,nack,key (default: all)"),
+}
+
+# Of --device-sweep.
+SWEEP_OPTIONS: dict[str, tuple[str | None, str, str]] = {
+    "sizes": ("640x360,1280x720", "WxH,...", "of a's pictures, of --device-sweep"),
+    "ways": (
+        None,
+        "A,B,...",
+        "rows of --device-sweep, such as adaptive,default,h264 (default: all)",
+    ),
 }
 
 # ours: nobody scores less than that; libvmaf's n_subsample is an int.
@@ -52,6 +63,8 @@ examples:
       what each makes of recorded cellular links, in one table
   codecpilot simulate --ablation --burst 1,4 --seeds 5 --rate 800 --seconds 60 --out out/
       what each means against loss is worth, over losses and round-trip times
+  codecpilot simulate --device-sweep 0.5:8:0.05 --seconds 30 --out out/
+      adaptation against fixed presets, on devices from twice as fast to 8 times slower, by steps of 5 %
   codecpilot simulate --compare ours.toml aiortc.toml --rate 800 --out out/
       two policies on the same link and seed, side by side
 """
@@ -101,13 +114,16 @@ def run(args: argparse.Namespace) -> int:
         raise LocalError("--compare takes its two scenarios alone")
     if args.traces and not args.policies:
         raise LocalError("--traces needs --policies, such as --policies codecpilot,gcc")
-    if sum(map(bool, (args.policies, args.compare, args.ablation))) > 1:
-        raise LocalError("--policies, --compare and --ablation exclude each other")
-    for option, (default, *_) in ABLATION_OPTIONS.items():
-        if not args.ablation and getattr(args, option) != default:
-            raise LocalError(f"--{option} needs --ablation")
-    if args.policies or args.ablation:
+    if sum(map(bool, (args.policies, args.compare, args.ablation, args.device_sweep))) > 1:
+        raise LocalError("--policies, --compare, --ablation and --device-sweep exclude each other")
+    _check_needed(args, ABLATION_OPTIONS, needs="ablation")
+    _check_needed(args, SWEEP_OPTIONS, needs="device_sweep")
+    if args.policies or args.ablation or args.device_sweep:
         _check_workers(args)
+    if args.device_sweep:
+        from .device_sweep import sweep_devices
+
+        return sweep_devices(_table(args.scenario, args), args)
     if args.ablation:
         return _ablate(args)
     if args.policies:
@@ -142,7 +158,12 @@ def _add_many_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="run each means against loss alone and taken away, and tabulate what a sends to b",
     )
-    for option, (default, metavar, text) in ABLATION_OPTIONS.items():
+    parser.add_argument(
+        "--device-sweep",
+        metavar="FROM:TO:STEP",
+        help="run adaptation and each fixed preset on devices of these factors; 0.05 is steps of 5 %%",
+    )
+    for option, (default, metavar, text) in {**ABLATION_OPTIONS, **SWEEP_OPTIONS}.items():
         parser.add_argument(
             f"--{option}", default=default, type=type(default or ""), metavar=metavar, help=text
         )
@@ -170,6 +191,17 @@ def _ablate(args: argparse.Namespace) -> int:
     # Bursts, losses and delays are the grid's.
     table.pop("burst", None)
     return ablate(table, args)
+
+
+def _check_needed(
+    args: argparse.Namespace, options: Mapping[str, tuple[Any, str, str]], *, needs: str
+) -> None:
+    """An option that would do nothing is refused."""
+    from ...codecs.errors import LocalError
+
+    for option, (default, *_) in options.items():
+        if not getattr(args, needs) and getattr(args, option) != default:
+            raise LocalError(f"--{option} needs --{needs.replace('_', '-')}")
 
 
 def _check_workers(args: argparse.Namespace) -> None:
@@ -201,10 +233,11 @@ def _key_help() -> str:
     """Every key; importing the simulator for it would slow each run of the command down."""
     return (
         "keys: seconds seed calls calls_start_s psnr; of peers: source size fps stack cc codec preset\n"
-        "content target_kbps recovery temporal_layers fec nack ltr ltr_proactive descriptor device clock_ppm\n"
-        "wall_error_ms audio_kbps; of links: rate trace delay_ms jitter_ms reorder reorder_ms loss burst\n"
-        "queue_ms queue_bytes cross. A key holds for both peers or directions; a.KEY, b.KEY, ab.KEY and\n"
-        "ba.KEY for one. A wrong value says what is legal.\n"
+        "adaptation cpu_budget rtc_score content target_kbps recovery temporal_layers fec nack ltr\n"
+        "ltr_proactive descriptor device av1_encode av1_decode battery clock_ppm wall_error_ms audio_kbps;\n"
+        "of links: rate trace delay_ms jitter_ms reorder reorder_ms loss burst queue_ms queue_bytes cross.\n"
+        "A key holds for both peers or directions; a.KEY, b.KEY, ab.KEY and ba.KEY for one. A wrong value\n"
+        "says what is legal.\n"
         "recovery is codecpilot, nack (retransmission, in the end a key frame) or key (key frames alone);\n"
         "temporal_layers, fec, nack, ltr, ltr_proactive are off, on or auto, whatever recovery says.\n"
         "cc is how a sender finds its rate: codecpilot and gcc follow transport-wide feedback (gcc with\n"

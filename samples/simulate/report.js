@@ -8,6 +8,7 @@ const CHARTS = [
   { title: "Queue delay", unit: "ms, each packet", from: "queue", low: 0, lines: [["ms", "queue", "--one"]] },
   { title: "VBV delay", unit: "ms, after each frame", from: "frames", low: 0, lines: [["vbv", "VBV", "--one"]] },
   { title: "Quantizer", unit: "0 fine, 63 coarse; dots: key frames", from: "frames", low: 0, high: 63, lines: [["quantizer", "quantizer", "--one"]], dots: "key" },
+  { title: "Encoded after", unit: "ms, from capture on; late beyond the frame interval", from: "frames", low: 0, lines: [["encode", "encoded", "--one"], ["interval", "interval", "--two"]] },
   { title: "Latency", unit: "ms, capture to shown", from: "frames", low: 0, lines: [["latency", "latency", "--one"]] },
   { title: "What was shown", unit: "PSNR-Y of the screen, dB", from: "frames", lines: [["psnr", "likeness", "--one"]] },
   { title: "How old it was", unit: "pictures behind what was due", from: "frames", step: true, low: 0, lines: [["age", "behind", "--two"]] },

@@ -10,6 +10,7 @@ from string import Template
 from typing import Any
 
 from ...rtc.simulation.run import Run
+from .adaptation_table import adaptation_table
 from .series import direction_series
 from .stills import Still
 
@@ -29,7 +30,13 @@ def report_html(
         script=files.joinpath("report.js").read_text("utf-8"),
         headline=f"{summary['virtual_s']:g} s, seed {run.scenario.seed}",
         directions="".join(
-            _direction(name, summary["directions"][name], stills.get(name, ())) for name in data
+            _direction(
+                name,
+                summary["directions"][name],
+                stills.get(name, ()),
+                adaptation_table(way.recorder.adaptations),
+            )
+            for name, way in run.directions.items()
         ),
         settings=_settings(run.scenario.values),
         # A source's name may hold any text; "</script" would end the element.
@@ -37,7 +44,9 @@ def report_html(
     )
 
 
-def _direction(name: str, figures: Mapping[str, Any], stills: Sequence[Still]) -> str:
+def _direction(
+    name: str, figures: Mapping[str, Any], stills: Sequence[Still], adaptations: str
+) -> str:
     tiles = "".join(
         f'<div class="{"bad" if is_bad else ""}"><dt>{escape(label)}</dt><dd>{escape(text)}</dd></div>'
         for label, text, is_bad in _tiles(figures)
@@ -50,7 +59,7 @@ def _direction(name: str, figures: Mapping[str, Any], stills: Sequence[Still]) -
     )
     return (
         f'<section data-direction="{escape(name)}"><h2>{escape(name.replace("->", " → "))}</h2>'
-        f'<dl class="tiles">{tiles}</dl><div class="charts"></div>'
+        f'<dl class="tiles">{tiles}</dl><div class="charts"></div>{adaptations}'
         f'<div class="stills">{pictures}</div></section>'
     )
 
@@ -78,6 +87,17 @@ def _tiles(figures: Mapping[str, Any]) -> list[tuple[str, str, bool]]:
         ("key frames, LTRPs", f"{figures['key_frames']}, {figures['ltrp_frames']}", False),
         ("sent again", f"{figures['retransmitted_bytes'] / 1000:.1f} kB", False),
         ("FEC", f"{figures['fec_bytes'] / 1000:.1f} kB", False),
+        ("encoding, ms", spread(figures["encode_ms"]), False),
+        (
+            "late pictures",
+            f"{figures['late_frames']}, {figures['late_s']:g} s",
+            bool(figures["late_frames"]),
+        ),
+        (
+            "codec, preset, size switches",
+            ", ".join(str(figures[f"{of}_switches"]) for of in ("codec", "preset", "size")),
+            False,
+        ),
     ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...rtc.simulation.call import Direction
-from ...rtc.simulation.records import PacketKind
+from ...rtc.simulation.records import FrameRecord, PacketKind
 from ...rtc.simulation.run import Run
 
 US_PER_S = 1_000_000
@@ -75,11 +75,18 @@ def _frames(direction: Direction) -> Columns:
         "t": [f.capture_us / US_PER_S for f in frames],
         "vbv": [_ms(f.vbv_delay_us) for f in frames],
         "quantizer": [f.quantizer if f.codec else None for f in frames],
+        "encode": [_encode_ms(f) for f in frames],
+        "interval": [_ms(f.every * direction.interval_us) for f in frames],
         "latency": [None if f.shown_us is None else _ms(f.shown_us - f.capture_us) for f in frames],
         "psnr": [None if f.psnr_y is None else round(f.psnr_y, 2) for f in frames],
         "age": [None if f.on_screen is None else f.index - f.on_screen for f in frames],
         "key": [1 if f.key else None for f in frames],
     }
+
+
+def _encode_ms(frame: FrameRecord) -> float | None:
+    """From capture to the end of encoding: what is longer than the interval is late."""
+    return None if frame.encoded_us is None else _ms(frame.encoded_us - frame.capture_us)
 
 
 def _freezes(run: Run, direction: Direction) -> list[list[float]]:

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ...codecs.errors import LocalError
-from ...rtc.simulation.device import DEFAULT_COSTS, Cost, CostKey
+from ...rtc.adaptation.costs import DEFAULT_COSTS, Cost, CostKey
 from ...rtc.simulation.run import Run, simulate
 from ...rtc.simulation.scenario import Scenario, Table, scenario
 from ...rtc.simulation.summary import run_figures

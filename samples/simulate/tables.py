@@ -32,7 +32,12 @@ ROWS: Mapping[str, Callable[[Figures], str]] = {
         str(f[name]) for name in ("retransmitted_bytes", "padding_bytes", "fec_bytes")
     ),
     "FEC recovered": lambda f: str(f["fec_recovered"]),
-    "codec switches": lambda f: str(f["codec_switches"]),
+    "encoding, ms (50 %, 95 %)": lambda f: spread(f["encode_ms"]),
+    "late pictures": lambda f: f"{f['late_frames']} ({f['late_s']:g} s)",
+    "switches of codec / preset / size": lambda f: " / ".join(
+        str(f[name]) for name in ("codec_switches", "preset_switches", "size_switches")
+    ),
+    "coded as": lambda f: "\n".join(f"{share:.0%} {n}" for n, share in f["operations"].items()),
 }
 
 

@@ -11,8 +11,8 @@ from ...codecs.av1_presets import PRESETS
 from ...codecs.errors import LocalError
 from ...codecs.factory import open_decoder, open_encoder
 from ...codecs.types import FULL_SIZE, Codec
+from ...rtc.adaptation.costs import DEFAULT_COSTS, Cost, CostKey
 from ...rtc.connection.remb import RembSource
-from ...rtc.simulation.device import DEFAULT_COSTS, Cost, CostKey
 from ...rtc.simulation.scenario import Scenario
 from ...rtc.simulation.tools import Tools
 from ..seeds import seeded

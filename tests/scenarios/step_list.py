@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from codecpilot.codecs.types import Codec
-from codecpilot.rtc.simulation.device import Cost
+from codecpilot.rtc.adaptation.costs import Cost
 from codecpilot.rtc.simulation.percentile import percentile
 from codecpilot.rtc.simulation.records import PacketKind
 from codecpilot.rtc.simulation.run import Run, simulate

@@ -6,7 +6,8 @@ import pytest
 
 from codecpilot.codecs.errors import LocalError
 from codecpilot.codecs.types import Codec, EncodeRequest
-from codecpilot.rtc.simulation.device import Cost, DeviceModel, TimedEncoder
+from codecpilot.rtc.adaptation.costs import Cost
+from codecpilot.rtc.simulation.device import DeviceModel, TimedEncoder
 from codecpilot.rtc.simulation.steps import parse_steps
 
 from tests.rtc.fakes import FakeEncoder, picture

@@ -314,3 +314,41 @@ def test_the_screen_is_told_capture_times_of_the_run():
     assert list(made.screen.latencies_us) == [60_000] * 3
     assert [f.on_screen for f in made.frames] == [0, 1, 2]
     assert all(f.psnr_y == 100 for f in made.frames)
+
+
+def test_a_picture_replaced_while_the_pacer_was_full_says_nothing_of_the_encoder():
+    made = recorder()
+    for index in range(4):
+        made.captured(picture(index * FRAME_US), now_us=index * FRAME_US)
+        made.taken(picture(index * FRAME_US))
+        if index == 1:  # the encoder takes this one, and keeps it beyond the end
+            made.encoding(job(index), now_us=index * FRAME_US)
+    made.finish(4 * FRAME_US)
+    assert [f.skipped for f in made.frames] == [
+        "pacer full",
+        "encoder busy",
+        "encoder busy",
+        "the end",
+    ]
+
+
+def test_what_a_frame_was_encoded_with_is_kept():
+    made = recorder()
+    encode(made, 0, preset="low")
+    (record,) = made.frames
+    assert (record.preset, record.scale, record.every) == ("low", 1, 1)
+
+
+def test_switches_are_counted_by_what_they_change():
+    made = recorder()
+    encode(made, 0)
+    encode(made, 1, preset="low")
+    encode(made, 2, codec=Codec.H264)
+    encode(made, 3, preset="low")
+    decisions = made.decisions
+    assert (decisions.codec_switches, decisions.preset_switches) == (2, 1)
+    assert [event for event, _ in events(made) if event in ("codec", "preset")] == [
+        "preset",
+        "codec",
+        "codec",
+    ]

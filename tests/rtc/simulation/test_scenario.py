@@ -84,7 +84,11 @@ def test_a_device_is_on_power_unless_its_battery_is_told():
     assert made.peers["b"].battery_percent is None
     assert [made.peers["a"].battery_percent.at(s * 1_000_000) for s in (0, 20)] == [30, 10]
     assert [made.peers["b"].av1_decode.at(s * 1_000_000) for s in (0, 5)] == [1, 9]
-    assert made.peers["a"].adaptation
+    assert [read({"adaptation": value}).peers["a"].adaptation for value in (False, "webrtc")] == [
+        "false",
+        "webrtc",
+    ]
+    assert made.peers["a"].adaptation == "true"
     assert made.peers["a"].cpu_budget_ratio == 0.5
     assert made.peers["a"].rtc_score is None
 
@@ -157,6 +161,7 @@ def test_a_trace_takes_the_place_of_a_rate_and_bytes_that_of_milliseconds():
         ({"a": {"device": "0:0"}}, r"a\.device 0 is outside 0\.01\.\.1000"),
         ({"a": {"av1_encode": 0}}, r"a\.av1_encode 0 is outside 0\.01\.\.1000"),
         ({"battery": "0:50,9:101"}, r"battery 101 is outside 0\.\.100 %"),
+        ({"adaptation": "yes"}, "adaptation 'yes' is none of true, false, webrtc"),
         ({"rtc_score": 1.1}, r"rtc_score 1\.1 is outside 0\.\.1"),
         ({"cpu_budget": 0}, r"cpu_budget 0 is outside 0\.01\.\.1"),
         ({"target_kbps": 5}, r"target_kbps 5 is outside 10\.\.50000"),

@@ -199,6 +199,9 @@ def test_a_folder_keeps_no_bitstream_of_a_run_before(tmp_path: Path) -> None:
     assert found == {"a-to-b.ivf", "b-to-a.ivf"}
 
 
+SLOW = ["--set", "a.device=14", "--set", "adaptation=false"]
+
+
 def test_costs_come_from_what_doctor_wrote(tmp_path: Path) -> None:
     speeds = [
         {"codec": codec, "preset": preset, "width": 640, "height": 360}
@@ -208,7 +211,7 @@ def test_costs_come_from_what_doctor_wrote(tmp_path: Path) -> None:
     path = tmp_path / "doctor.json"
     path.write_text(json.dumps({"speeds": speeds}))
     # 200 ns a pixel is 3 ms a picture, 14 times slower than that is 43: two of three at most are sent.
-    summary = simulate(tmp_path / "out", "--costs", str(path), "--set", "a.device=14")
+    summary = simulate(tmp_path / "out", "--costs", str(path), *SLOW)
     assert 30 <= summary["directions"]["a->b"]["frames"]["sent"] <= 47
 
 

@@ -1,0 +1,53 @@
+"""How a direction fared by its sender's device: times of encoding, late frames, switches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from .call import Direction
+from .percentile import percentile
+from .records import BUSY, FrameRecord
+
+
+def device_figures(direction: Direction, *, duration_us: int) -> dict[str, Any]:
+    """encode_ms is of all tries at a picture, sent or not; the README says what the others count."""
+    recorder, interval_us = direction.recorder, direction.interval_us
+    return {
+        "encode_ms": {
+            f"p{percent}": None if us is None else round(us / 1000, 1)
+            for percent in (50, 95)
+            for us in (percentile(_encode_times_us(recorder.frames), percent),)
+        },
+        "late_frames": sum(is_late(f, interval_us=interval_us) for f in recorder.frames),
+        "late_s": round(late_us(recorder.frames, interval_us=interval_us) / 1e6, 3),
+        "codec_switches": recorder.decisions.codec_switches,
+        "preset_switches": recorder.decisions.preset_switches,
+        "size_switches": recorder.decisions.size_switches,
+        "adaptations": recorder.adaptations.reasons(),
+        "operations": recorder.adaptations.shares(duration_us),
+    }
+
+
+def is_late(frame: FrameRecord, *, interval_us: int) -> bool:
+    """Whether a picture's encoding ended later than a frame interval after its capture, or never began.
+
+    interval_us is that of captured pictures; where fewer are sent, theirs counts.
+    """
+    if frame.encoded_us is None:
+        return frame.skipped == BUSY
+    return frame.encoded_us - frame.capture_us > frame.every * interval_us
+
+
+def late_us(frames: Sequence[FrameRecord], *, interval_us: int) -> int:
+    """The time whose pictures were late."""
+    late = (f for f in frames if is_late(f, interval_us=interval_us))
+    return sum(f.every for f in late) * interval_us
+
+
+def _encode_times_us(frames: Iterable[FrameRecord]) -> Iterable[int]:
+    return (
+        f.encoded_us - f.encode_us
+        for f in frames
+        if f.encoded_us is not None and f.encode_us is not None
+    )
