@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from ..schema import INTERVAL_US, Value, empty_row
 from .reports import Stream, playout_offset_us, video_streams
-from .rows import Bin, fill_row
+from .rows import Bin, fill_row, sent_pictures
 from .samples import Sample
 
 # Ours: rtcstats clients report every 1 to 10 s, throttled tabs every minute.
@@ -96,6 +96,7 @@ class Connection:
         offset_us: float | None,
     ) -> Iterator[dict[str, Value]]:
         """Share the step out among the intervals that it lies in."""
+        pictures = sent_pictures(streams.values(), growths, step_us=step_us)
         begin_us, end_us = self._elapsed_us, self._elapsed_us + step_us
         self._elapsed_us = end_us
         while begin_us < end_us:
@@ -108,6 +109,7 @@ class Connection:
             part_us = until_us - begin_us
             for name, stream in streams.items():
                 self._bin.add(stream, growths[name], part_us=part_us, step_us=step_us)
+            self._bin.add_pictures(pictures, part_us=part_us, step_us=step_us)
             self._bin.add_offset(offset_us)
             self._bin.covered_us += part_us
             begin_us = until_us

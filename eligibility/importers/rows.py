@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ..schema import COLUMNS, INTERVAL_US, MAX_TEXT_CHARACTERS, Value
@@ -43,6 +44,7 @@ class Bin:
     start_us: int
     covered_us: int = 0
     streams: dict[str, Sums] = field(default_factory=dict)
+    pictures: dict[str, float] = field(default_factory=dict)
     offsets_us: list[float] = field(default_factory=list)
 
     def add(self, stream: Stream, growth: dict[str, float], *, part_us: int, step_us: int) -> None:
@@ -59,10 +61,45 @@ class Bin:
         sums.codec = stream.codec or sums.codec
         sums.implementation = stream.implementation or sums.implementation
 
+    def add_pictures(self, pictures: dict[str, float], *, part_us: int, step_us: int) -> None:
+        """Add the share part_us / step_us of what sent_pictures found in a step."""
+        for name, value in pictures.items():
+            self.pictures[name] = self.pictures.get(name, 0.0) + value * part_us / step_us
+
     def add_offset(self, offset_us: float | None) -> None:
         """Take one reading of sound against picture."""
         if offset_us is not None:
             self.offsets_us.append(offset_us)
+
+
+def sent_pictures(
+    streams: Iterable[Stream], growths: Mapping[str, dict[str, float]], *, step_us: int
+) -> dict[str, float]:
+    """Pictures encoded and captured within a step; empty where nothing is sent.
+
+    The layers of simulcast are one picture, so the one with most of them counts; step by step, so
+    that a stream that takes over from another is counted too.
+    """
+    sent = [(s, growths[s.name]) for s in streams if s.sends]
+    sent = [(stream, growth) for stream, growth in sent if "frames_encoded" in growth]
+    if not sent:
+        return {}
+    encoded = max(growth["frames_encoded"] for _, growth in sent)
+    captured = [_captured(stream, growth, step_us=step_us) for stream, growth in sent]
+    known = [value for value in captured if value is not None]
+    if not known:
+        return {"encoded": encoded}
+    return {"encoded": encoded, "captured": max(known), "encoded_of_captured": encoded}
+
+
+def _captured(stream: Stream, growth: dict[str, float], *, step_us: int) -> float | None:
+    """Pictures captured, from what the reports have: counters before rates."""
+    if "frames_captured" in growth:
+        return growth["frames_captured"]
+    if "frames_dropped" in growth:
+        return growth["frames_encoded"] + growth["frames_dropped"]
+    rate = stream.gauges.get("captured_fps")
+    return None if rate is None else rate * step_us / 1e6
 
 
 def fill_row(row: dict[str, Value], done: Bin) -> bool:
@@ -71,14 +108,15 @@ def fill_row(row: dict[str, Value], done: Bin) -> bool:
     received = [s for s in done.streams.values() if not s.sends and s.frames() > 0]
     if not sent and not received:
         return False
-    # The layers of simulcast are one picture: the one with most pictures stands for them.
+    # Of several, the one with most pictures stands for all.
     main = max(sent or received, key=lambda s: (s.frames(), s.last.get("width", 0.0)))
+    pictures = done.pictures.get("encoded", 0.0) if sent else main.frames()
     row.update(
         codec=_plain(main.codec),
         encoder=_plain(main.implementation) if sent else None,
         width=_whole("width", main.last.get("width")),
         height=_whole("height", main.last.get("height")),
-        fps=min(main.frames() * 1e6 / done.covered_us, 1000.0),
+        fps=min(pictures * 1e6 / done.covered_us, 1000.0),
     )
     if sent:
         _fill_sent(row, sent, main, done)
@@ -89,10 +127,10 @@ def fill_row(row: dict[str, Value], done: Bin) -> bool:
 
 
 def _fill_sent(row: dict[str, Value], sent: list[Sums], main: Sums, done: Bin) -> None:
+    encoded = done.pictures["encoded"]
     encode_us = _total(sent, "encode_us")
-    mean_us = encode_us / main.frames() if encode_us is not None else main.mean("mean_encode_us")
-    encoded = main.counters["frames_encoded"]
-    captured, dropped = _captured(main, encoded=encoded)
+    mean_us = main.mean("mean_encode_us") if encode_us is None else encode_us / encoded
+    captured, dropped = _captured_and_dropped(done.pictures)
     row.update(
         encode_p50_us=_whole("encode_p50_us", mean_us or None),
         frames_encoded=_whole("frames_encoded", encoded),
@@ -105,18 +143,12 @@ def _fill_sent(row: dict[str, Value], sent: list[Sums], main: Sums, done: Bin) -
         row[f"limited_{limit}_us"] = _whole(f"limited_{limit}_us", most_us)
 
 
-def _captured(main: Sums, *, encoded: float) -> tuple[float | None, float | None]:
-    """Pictures captured and dropped, from what the reports have: counters before rates."""
-    captured, dropped = main.counters.get("frames_captured"), main.counters.get("frames_dropped")
-    if captured is None and dropped is not None:
-        captured = encoded + dropped
-    rate = main.mean("captured_fps")
-    if captured is None and rate is not None:
-        captured = rate * main.weights_us["captured_fps"] / 1e6
-    if captured is None:
+def _captured_and_dropped(pictures: dict[str, float]) -> tuple[float | None, float | None]:
+    """Drops are what was captured and not encoded, over the steps that know both."""
+    if "captured" not in pictures:
         return None, None
-    captured = max(captured, encoded)
-    return captured, captured - encoded if dropped is None else dropped
+    dropped = max(0.0, pictures["captured"] - pictures["encoded_of_captured"])
+    return pictures["encoded"] + dropped, dropped
 
 
 def _limited_us(sums: Sums, limit: str) -> float | None:
