@@ -83,8 +83,12 @@ class Selector:
         return None
 
     def _forced(self, options: Sequence[Operation], situation: Situation) -> Choice:
-        """The application allows the one in use no longer."""
-        best, refused = self._best(options, situation, Step.LEAVE)
+        """The application allows the one in use no longer; its codec stays if it may."""
+        used = situation.used.codec
+        of_same_codec = [option for option in options if option.codec is used]
+        best, refused = self._best(of_same_codec, situation, Step.LEAVE)
+        if best is None:
+            best, refused = self._best(options, situation, Step.LEAVE)
         operation = best or self._cheapest(options, situation)
         return Choice(operation=operation, reason=AdaptationReason.APPLICATION, refused=refused)
 

@@ -114,7 +114,8 @@ class StreamAdaptation:
             target_bps=target_bps,
             now_us=now_us,
         )
-        self._counters.codecSwitches += self.control.used.codec is not before
+        is_other = self.control.used.codec is not before
+        self._counters.codecSwitches += is_other and self._told is not None
         self.limitation.rate(target_bps, max_bps=max_bps, now_us=now_us)
         self.limitation.device(_LIMITS.get(self.control.held_by), now_us=now_us)
         self._counters.qualityLimitationReason = self.limitation.reason

@@ -16,6 +16,7 @@ from typing import Any
 from aiortc import (
     MediaStreamTrack,
     RTCConfiguration,
+    RTCDataChannel,
     RTCPeerConnection,
     RTCSessionDescription,
     rtcpeerconnection,
@@ -84,7 +85,8 @@ class CallPeerConnection(RTCPeerConnection):
         super().__init__(configuration)
         self.settings = settings or CallSettings()
         self._devices = Devices()
-        self.on("datachannel", PeerReports(self._take_report).listen)
+        self._peer_reports = PeerReports(self._take_report)
+        self.on("datachannel", self._peer_reports.listen)
         control = CongestionControl(self.settings.congestion_control)
         resilience = self.settings.resilience
         codecs = video_codecs(
@@ -115,6 +117,12 @@ class CallPeerConnection(RTCPeerConnection):
         """The local description, mixed header extensions allowed and our score told."""
         local = super().localDescription
         return local and self._completed(local)
+
+    def createDataChannel(self, label: str, *args: Any, **options: Any) -> RTCDataChannel:
+        """Open a channel, as aiortc does; one that tells of the peer's decoder is read."""
+        channel = super().createDataChannel(label, *args, **options)
+        self._peer_reports.listen(channel)
+        return channel
 
     async def createOffer(self) -> RTCSessionDescription:
         """Offer our codecs, each with its RTX, and our header extensions."""

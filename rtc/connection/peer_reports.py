@@ -27,7 +27,7 @@ class PeerReports:
         self._has_complained = False
 
     def listen(self, channel: Any) -> None:
-        """Take a channel that the peer opened; one with another label is none of ours."""
+        """Read a channel, whoever opened it; one with another label is none of ours."""
         if channel.label == CHANNEL_LABEL:
             channel.on("message", self.handle_message)
 
