@@ -206,7 +206,12 @@ def _check_names(names: list[str]) -> None:
 
 
 def _check_version(column: pa.ChunkedArray) -> None:
-    found = sorted(column.unique().to_pylist(), key=str)
+    import pyarrow as pa
+
+    try:
+        found = sorted(column.cast(pa.int64()).unique().to_pylist(), key=str)
+    except pa.ArrowException as error:
+        raise LocalError(f"schema version of the type {column.type}: it is a number") from error
     if any(version != SCHEMA_VERSION for version in found):
         said = "mixed schema versions" if len(found) > 1 else "schema version"
         raise LocalError(f"{said} {_some(found)}: this build reads version {SCHEMA_VERSION} alone")

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 from codecpilot.codecs.errors import RemoteError
@@ -28,7 +29,8 @@ from .user_agent import device_facts
 MAX_DEPTH = 32
 # Ours: a day at a point a second.
 MAX_POINTS = 100_000
-STATS_DEPTH = 5
+# A member of a series, or one value of an array of them.
+STATS_DEPTHS = (5, 6)
 # Computed metrics stand in brackets; these two say what no other metric does.
 BRACKETED = {"[codec]": "mimeType"}
 
@@ -68,7 +70,7 @@ def read_internals(file: Bounded, counts: Counter[str]) -> Iterator[Sample | Fac
                 series = {}
         elif path in FACTS:
             yield Facts(columns=device_facts(FACTS[path](value)))
-        elif len(path) >= STATS_DEPTH and path[0] == "PeerConnections" and path[2] == "stats":
+        elif len(path) in STATS_DEPTHS and path[0] == "PeerConnections" and path[2] == "stats":
             _take(series, path[3], path[4], value, counts)
     if series:
         # The file ended within a connection.
@@ -90,7 +92,8 @@ def _leaves(file: Bounded, counts: Counter[str]) -> Iterator[tuple[Path, Any, bo
                 path.pop()
                 yield tuple(path), None, True
             else:
-                yield tuple(path), value, False
+                # Floats come as decimals, to lose nothing.
+                yield tuple(path), float(value) if isinstance(value, Decimal) else value, False
             if len(path) > MAX_DEPTH:
                 raise RemoteError(f"a dump nests at most {MAX_DEPTH} deep, this one deeper")
     except (ijson.JSONError, ValueError, ArithmeticError) as error:
