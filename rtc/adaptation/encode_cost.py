@@ -83,6 +83,11 @@ class EncodeCosts:
         return math.sqrt(self._bias(_key(operation, scale)).variance)
 
     @property
+    def slowness(self) -> float:
+        """How many times slower the device is than what the table was measured on, as the first operation has it."""
+        return math.exp(self._speed)
+
+    @property
     def is_known(self) -> bool:
         """Whether any frame was seen."""
         return bool(self._biases)

@@ -10,9 +10,10 @@ HIGH_RATIO = 0.85
 HIGH_FRAMES = 3
 # libwebrtc's LibaomAv1Encoder discounts a key frame's time by 3.5; ours: the finer frame a second, too.
 ANCHOR_DISCOUNT = 3.5
-# Ours: so many pictures that replace one that still waits, within this time.
-BUSY_PICTURES = 2
-BUSY_WITHIN_US = 500_000
+# Ours: so many pictures that replace one that still waits, within this time. Two of them would come of two
+# single frames that took four times as long, once a second each.
+BUSY_PICTURES = 4
+BUSY_WITHIN_US = 1_000_000
 
 
 class EncodeLoad:

@@ -17,6 +17,9 @@ FIT_RATIO = 0.65
 SPARE_RATIO = 0.55
 # Ours: where pictures waited although the frames' own time did not tell, what is next takes clearly less.
 LESS = 0.75
+# Ours: where pictures are left out, the others have more time, but not to come later than by one that was captured:
+# at FIT_RATIO they just don't.
+LATENESS = 1.5
 # Ours: what is not known yet of the operation counts against it, by so many standard deviations.
 DOUBT = 0.5
 
@@ -49,11 +52,11 @@ class EncodeTime:
         return _refusal(operation, ratio, limit) if ratio > limit else None
 
     def ratio(self, operation: Operation, situation: Situation) -> float:
-        """The part of the frame interval that a frame would take."""
+        """The part of the frame interval that a frame would take, of the time that it has."""
         frame_us = self.costs.frame_us(
             operation, scale=situation.scale(operation), pixels=situation.pixels(operation)
         )
-        return frame_us / situation.interval_us(operation)
+        return frame_us / min(situation.interval_us(operation), LATENESS * situation.gap_us)
 
 
 def _refusal(operation: Operation, ratio: float, limit: float) -> Refusal:

@@ -18,8 +18,9 @@ LOOK_US = 250_000
 # Ours: how long one must have been at hand. Doubles where it fails; former quality is back well within 15 s.
 IMPROVE_US = 4_000_000
 IMPROVE_MAX_US = 480_000_000
-# Ours: what is too dear shows within a second, what lasts so long ends for another reason.
-PROVEN_US = 10_000_000
+# Ours: what lasts so long did not fail, nor what ended because the device became slower by so much.
+PROVEN_US = 60_000_000
+SLOWER = 1.35
 # Ours: what is to be won at least by another operation, and by another codec, which costs a key frame.
 GAIN_DB = 0.05
 CODEC_GAIN_DB = 0.3
@@ -49,7 +50,8 @@ class Selector:
         self._constraints = constraints
         self._encode_time = encode_time
         self._patience = Patience(IMPROVE_US, max_us=IMPROVE_MAX_US, proven_us=PROVEN_US)
-        self._improved_us: int | None = None
+        self._improved: tuple[int, float] | None = None
+        """When the last better operation was taken, and how slow the device was."""
         self._better_since_us: int | None = None
         self._left_for: AdaptationReason | None = None
         """Why the codec was left that is not in use."""
@@ -181,16 +183,21 @@ class Selector:
             return None
         now_us = situation.now_us
         if choice.improves:
-            self._improved_us = now_us
-        elif self._improved_us is not None:
-            self._patience.ended(now_us - self._improved_us)
-            self._improved_us = None
+            self._improved = now_us, self._encode_time.costs.slowness
+        elif self._improved is not None:
+            self._judge(*self._improved, now_us=now_us)
+            self._improved = None
         if choice.operation.codec is not situation.used.codec:
             self._hold.switched(improves=choice.improves, now_us=now_us)
             self._left_for = choice.reason
         self._better_since_us = None
         self._leave_us = self._look_us = now_us
         return choice
+
+    def _judge(self, improved_us: int, slowness: float, *, now_us: int) -> None:
+        """What was taken for better has been left: it failed, unless there is another reason."""
+        is_slower = self._encode_time.costs.slowness > SLOWER * slowness
+        self._patience.ended(PROVEN_US if is_slower else now_us - improved_us)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
