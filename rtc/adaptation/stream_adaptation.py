@@ -45,7 +45,10 @@ class StreamAdaptation:
         now_us: int,
     ) -> None:
         """codecs are in the application's order; preset is the best to use, or "auto"."""
-        self._codecs = {negotiated.codec: negotiated for negotiated in codecs}
+        # Of several payload types of one codec, such as H.264's profiles, the first is sent.
+        self._codecs: dict[Codec, NegotiatedCodec] = {}
+        for negotiated in codecs:
+            self._codecs.setdefault(negotiated.codec, negotiated)
         self.control = OperationControl(
             tuple(self._codecs), preset=preset, content=content, settings=settings, now_us=now_us
         )

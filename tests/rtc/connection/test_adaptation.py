@@ -66,7 +66,14 @@ async def test_what_is_set_before_the_start_holds_from_the_first_picture_on() ->
         await eventually(lambda: viewer.count > 5, "pictures arrive")
         assert said[0].operation.codec is Codec.H264
         assert viewer.sizes == [(160, 90)]
-        assert (await stats(a, "outbound-rtp")).codecSwitches == 0
+        outbound, inbound = await stats(a, "outbound-rtp"), await stats(b, "inbound-rtp")
+        assert outbound.codecSwitches == 0
+        # Two profiles of H.264 were agreed on: what is told is what is sent.
+        sent, received = (
+            (await a.getStats())[outbound.codecId],
+            (await b.getStats())[inbound.codecId],
+        )
+        assert sent.payloadType == received.payloadType
 
 
 async def test_every_decision_can_be_taken_over_during_the_call() -> None:
