@@ -50,7 +50,7 @@ class Selector:
         self._constraints = constraints
         self._encode_time = encode_time
         self._patience = Patience(IMPROVE_US, max_us=IMPROVE_MAX_US, proven_us=PROVEN_US)
-        self._improved: tuple[int, float] | None = None
+        self._improvement: tuple[int, float] | None = None
         """When the last better operation was taken, and how slow the device was."""
         self._better_since_us: int | None = None
         self._left_for: AdaptationReason | None = None
@@ -183,10 +183,10 @@ class Selector:
             return None
         now_us = situation.now_us
         if choice.improves:
-            self._improved = now_us, self._encode_time.costs.slowness
-        elif self._improved is not None:
-            self._judge(*self._improved, now_us=now_us)
-            self._improved = None
+            self._improvement = now_us, self._encode_time.costs.slowness
+        elif self._improvement is not None:
+            self._judge(*self._improvement, now_us=now_us)
+            self._improvement = None
         if choice.operation.codec is not situation.used.codec:
             self._hold.switched(improves=choice.improves, now_us=now_us)
             self._left_for = choice.reason
