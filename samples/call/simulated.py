@@ -11,7 +11,7 @@ from rich.table import Table
 from ...codecs.errors import LocalError
 from ...rtc.simulation.call import Direction
 from ...rtc.simulation.run import Run, simulate
-from ...rtc.simulation.scenario import scenario
+from ...rtc.simulation.scenario import PEERS, scenario
 from ...rtc.simulation.summary import direction_figures as simulated_figures
 from ..simulate.pictures import Sources
 from ..simulate.tools import make_tools
@@ -34,6 +34,9 @@ def check_simulated(options: CallOptions) -> None:
         raise LocalError("--simulated cannot repeat what a camera sees")
     if options.seed < 0:
         raise LocalError(f"--seed {options.seed} is below 0, which --simulated cannot take")
+    device = options.device
+    if device.max_size or device.max_fps or any(device.send_codecs):
+        raise LocalError("--simulated knows no --send-codecs, --max-size or --max-fps")
 
 
 def simulate_call(options: CallOptions, report: Mapping[str, Any]) -> list[Figures]:
@@ -54,6 +57,9 @@ def simulate_call(options: CallOptions, report: Mapping[str, Any]) -> list[Figur
         "cc": options.cc,
         "target_kbps": options.bitrate_bps // 1000,
         "audio_kbps": options.audio_bps // 1000,
+        "adaptation": options.device.adaptation,
+        "cpu_budget": options.device.cpu_budget_ratio,
+        **_scores(options),
         **options.link,
         **options.switches,
     }
@@ -76,11 +82,17 @@ def print_comparison(
         console.print(table)
 
 
+def _scores(options: CallOptions) -> dict[str, dict[str, float]]:
+    """Each peer's own."""
+    told = zip(PEERS, options.device.rtc_scores, strict=True)
+    return {peer: {"rtc_score": score} for peer, score in told if score is not None}
+
+
 def _figures(run: Run, direction: Direction) -> Figures:
     duration_us = run.scenario.duration_us
     told = simulated_figures(direction, duration_us=duration_us)
     sender, _, receiver = direction.name.upper().partition("->")
-    names = ("kbps", "freeze_count", "freeze_s", "av_offset_ms", "key_frames")
+    names = ("kbps", "freeze_count", "freeze_s", "av_offset_ms", "key_frames", "operations")
     return {
         "from": sender,
         "to": receiver,

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from codecpilot.codecs.errors import LocalError
 from codecpilot.codecs.types import Codec
+from codecpilot.samples.call.device_options import DeviceOptions
 from codecpilot.samples.call.options import CallOptions, Source
 from codecpilot.samples.call.simulated import check_simulated, print_comparison, simulate_call
 
@@ -50,6 +51,16 @@ def test_it_has_the_words_of_the_live_report_and_the_calls_settings() -> None:
     assert max(len(line.rstrip()) for line in out.getvalue().splitlines()) <= 80
 
 
+def test_scores_and_what_adapts_are_those_of_the_call() -> None:
+    begins = {}
+    for adapts in (True, False):
+        device = DeviceOptions(rtc_scores=(0.0, None), adaptation=adapts)
+        for figures in simulate_call(replace(OPTIONS, device=device), report(seconds=1)):
+            begins[adapts, figures["from"]] = next(iter(figures["operations"]))
+    assert [begins[False, side] for side in "AB"] == ["AV1 low"] * 2
+    assert [begins[True, side] for side in "AB"] == ["H264 default"] * 2
+
+
 def test_a_call_that_was_never_held_is_not_repeated() -> None:
     assert simulate_call(OPTIONS, report(seconds=0.0)) == []
 
@@ -58,6 +69,8 @@ def test_a_call_that_was_never_held_is_not_repeated() -> None:
     ("change", "words"),
     [
         ({"link": {}}, "needs an emulated link"),
+        ({"device": DeviceOptions(max_fps=Fraction(15))}, "--max-fps"),
+        ({"device": DeviceOptions(send_codecs=(("H264",), None))}, "--send-codecs"),
         ({"source": Source(kind="camera", place="0")}, "camera"),
         ({"seed": -1}, "--seed -1 is below 0"),
     ],
