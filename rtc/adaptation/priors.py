@@ -26,6 +26,8 @@ def first_operation(
     codecs: Sequence[Codec], *, preset: str, content: Content, settings: AdaptationSettings
 ) -> Operation:
     """What a stream begins with; preset is the best that may be used, or "auto"."""
+    if not settings.enabled:
+        return as_set(codecs[0], preset, content=content)
     codec, own = codecs[0], settings.own_score
     doubted = is_doubted(own) or is_doubted(settings.peer_score)
     if doubted and Codec.H264 in codecs:

@@ -6,12 +6,16 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import AsyncIterator
+from fractions import Fraction
 from typing import Any
 
 import cv2
 import numpy as np
 import pytest
 
+from codecpilot.codecs.types import Codec
+from codecpilot.rtc.adaptation.decisions import AdaptationDecision, AdaptationReason
+from codecpilot.rtc.adaptation.operation import Operation
 from codecpilot.samples.call.board import Board
 from codecpilot.samples.call.figures import SentLog, ShownLog
 from codecpilot.samples.call.page import Page
@@ -26,6 +30,14 @@ SETTINGS = {
     "bitrate_bps": 500_000,
     "preset": "default",
 }
+DECISION = AdaptationDecision(
+    time_us=0,
+    operation=Operation(codec=Codec.AV1, preset="high", scale=Fraction(1, 2), every=2),
+    size=(32, 24),
+    layers=1,
+    reason=AdaptationReason.SPARE_TIME,
+    value=0.41,
+)
 BLUE, GREEN = (200, 40, 40), (40, 180, 40)
 CENTRE_PIXEL = """side => {
     const canvas = document.querySelector(`[data-sees=${side}] canvas`);
@@ -41,6 +53,7 @@ def jpeg(bgr: tuple[int, int, int]) -> bytes:
 def live_figures() -> dict[str, Any]:
     sent, shown = SentLog(), ShownLog()
     sent.codec = "AV1"
+    sent.adapted(DECISION, now_us=1_000_000)
     shown.width, shown.height = 64, 48
     for number in range(30):
         time_us = 1_000_000 + number * 33_333
@@ -100,6 +113,10 @@ async def test_the_page_shows_pictures_figures_and_charts(browser: Any) -> None:
             tiles = await tab.inner_text(f"[data-sees={side}] dl")
             for words in ("AV1", "64×48", "600", "24", "17", "713", "498", "6.5", "bandwidth"):
                 assert words in tiles
+            for words in ("high", "spare time", "32×24", "1 picture of 2"):
+                assert words in tiles
+            (decision,) = await tab.locator(f"[data-sees={side}] li").all_inner_texts()
+            assert decision == "1 s ago: AV1 high at 32×24, 1 picture of 2 (spare time 0.41)"
         assert await tab.locator(".chart canvas").count() == 8
         await tab.close()
     assert wrong == []
