@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from .call import Direction
@@ -19,7 +19,7 @@ def device_figures(direction: Direction, *, duration_us: int) -> dict[str, Any]:
             for percent in (50, 95)
             for us in (percentile(_encode_times_us(recorder.frames), percent),)
         },
-        "late_frames": sum(is_late(f, interval_us=interval_us) for f in recorder.frames),
+        "late_frames": len(late_frames(recorder.frames, interval_us=interval_us)),
         "late_s": round(late_us(recorder.frames, interval_us=interval_us) / 1e6, 3),
         "codec_switches": recorder.decisions.codec_switches,
         "preset_switches": recorder.decisions.preset_switches,
@@ -29,20 +29,29 @@ def device_figures(direction: Direction, *, duration_us: int) -> dict[str, Any]:
     }
 
 
-def is_late(frame: FrameRecord, *, interval_us: int) -> bool:
-    """Whether a picture's encoding ended later than a frame interval after its capture, or never began.
+def late_frames(frames: Iterable[FrameRecord], *, interval_us: int) -> list[FrameRecord]:
+    """Pictures whose encoding ended later than a frame interval after their capture, or never began.
 
-    interval_us is that of captured pictures; where fewer are sent, theirs counts.
+    interval_us is that of captured pictures; where fewer are sent, theirs counts. Time in which a picture
+    waited for the pacer alone is the path's, and does not count.
     """
-    if frame.encoded_us is None:
-        return frame.skipped == BUSY
-    return frame.encoded_us - frame.capture_us > frame.every * interval_us
+    late: list[FrameRecord] = []
+    free_us = 0
+    for frame in frames:
+        if frame.encoded_us is None or frame.encode_us is None:
+            is_late = frame.skipped == BUSY
+        else:
+            waited_us = max(0, free_us - frame.capture_us)
+            free_us = frame.encoded_us
+            is_late = waited_us + frame.encoded_us - frame.encode_us > frame.every * interval_us
+        if is_late:
+            late.append(frame)
+    return late
 
 
-def late_us(frames: Sequence[FrameRecord], *, interval_us: int) -> int:
+def late_us(frames: Iterable[FrameRecord], *, interval_us: int) -> int:
     """The time whose pictures were late."""
-    late = (f for f in frames if is_late(f, interval_us=interval_us))
-    return sum(f.every for f in late) * interval_us
+    return sum(f.every for f in late_frames(frames, interval_us=interval_us)) * interval_us
 
 
 def _encode_times_us(frames: Iterable[FrameRecord]) -> Iterable[int]:
