@@ -169,7 +169,7 @@ function titled(title, unit) {
 function describe(s) {
   const source = s.source.kind === "synthetic" ? "drawn scene" : `${s.source.kind} ${s.source.place}`;
   const link = Object.entries(s.link ?? {}).map(([name, value]) => ` · ${name} ${value}`);
-  return `${source} · ${s.width}×${s.height} at ${Number(s.fps) || s.fps} fps · ${s.bitrate_bps / 1000} kbps · preset ${s.preset}${s.cc ? ` · cc ${s.cc}` : ""}${link.join("")}`;
+  return `${source} · ${s.width}×${s.height} at ${Number(s.fps) || s.fps} fps · ${s.bitrate_bps / 1000} kbps · preset ${s.preset}${s.device?.adaptation === false ? " · adaptation off" : ""}${s.cc ? ` · cc ${s.cc}` : ""}${link.join("")}`;
 }
 
 function setState(text, name) {
