@@ -18,14 +18,18 @@ class CodecHold:
         self._until_us = now_us
         self._improved_us: int | None = None
 
-    def switched(self, *, improves: bool, now_us: int) -> None:
-        """The codec changed; improves tells that the one before could have stayed."""
+    def switched(self, *, improves: bool, may_return: bool, now_us: int) -> None:
+        """The codec changed; improves tells that the one before could have stayed.
+
+        may_return lets it come back at any time, as long as that has not failed yet.
+        """
         if improves:
             self._improved_us = now_us
         elif self._improved_us is not None:
             self._patience.ended(now_us - self._improved_us)
             self._improved_us = None
-        self._until_us = now_us + self._patience.hold_us
+        hold_us = self._patience.hold_us
+        self._until_us = now_us + (0 if may_return and hold_us == HOLD_US else hold_us)
 
     def holds(self, now_us: int) -> bool:
         """Whether the codec stays, unless it cannot."""

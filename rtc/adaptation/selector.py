@@ -126,11 +126,13 @@ class Selector:
             return None
         if self._better_since_us is None:
             self._better_since_us = situation.now_us
-        if situation.now_us - self._better_since_us < self._patience.hold_us:
-            return None
         reason = AdaptationReason.SPARE_TIME
         if best.codec is not used.codec:
             reason = _RECOVERED.get(self._left_for, reason)
+        # Power that is back is no matter of measuring.
+        hold_us = 0 if reason is AdaptationReason.POWER else self._patience.hold_us
+        if situation.now_us - self._better_since_us < hold_us:
+            return None
         ratio = self._encode_time.ratio(best, situation)
         return Choice(operation=best, reason=reason, improves=True, value=ratio)
 
@@ -188,7 +190,8 @@ class Selector:
             self._judge(*self._improvement, now_us=now_us)
             self._improvement = None
         if choice.operation.codec is not situation.used.codec:
-            self._hold.switched(improves=choice.improves, now_us=now_us)
+            is_battery = choice.reason is AdaptationReason.BATTERY
+            self._hold.switched(improves=choice.improves, may_return=is_battery, now_us=now_us)
             self._left_for = choice.reason
         self._better_since_us = None
         self._leave_us = self._look_us = now_us

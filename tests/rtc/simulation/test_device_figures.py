@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import pytest
 
-from codecpilot.rtc.simulation.device_figures import is_late, late_us
+from codecpilot.rtc.simulation.device_figures import late_frames, late_us
 from codecpilot.rtc.simulation.records import BUSY, FrameRecord
 
 INTERVAL_US = 33_333
 
 
-def frame(*, took_us: int | None, skipped: str = "", every: int = 1) -> FrameRecord:
+def frame(
+    *,
+    took_us: int | None,
+    skipped: str = "",
+    every: int = 1,
+    at_us: int = 1_000_000,
+    held_us: int = 0,
+) -> FrameRecord:
+    """Encoding began held_us after the capture at at_us."""
+    begun_us = at_us + held_us
     return FrameRecord(
         direction="a->b",
         index=0,
-        capture_us=1_000_000,
-        encoded_us=None if took_us is None else 1_000_000 + took_us,
+        capture_us=at_us,
+        encode_us=None if took_us is None else begun_us,
+        encoded_us=None if took_us is None else begun_us + took_us,
         skipped=skipped,
         every=every,
     )
@@ -38,9 +48,21 @@ def frame(*, took_us: int | None, skipped: str = "", every: int = 1) -> FrameRec
     ],
 )
 def test_late_is_what_leaves_the_encoder_after_the_next_picture_came(record, late):
-    assert is_late(record, interval_us=INTERVAL_US) is late
+    assert late_frames([record], interval_us=INTERVAL_US) == [record] * late
 
 
 def test_a_late_picture_stands_for_the_time_until_the_next_one():
-    frames = [frame(took_us=50_000), frame(took_us=1), frame(took_us=90_000, every=2)]
+    frames = [
+        frame(took_us=50_000),
+        frame(took_us=1, at_us=2_000_000),
+        frame(took_us=90_000, at_us=3_000_000, every=2),
+    ]
     assert late_us(frames, interval_us=INTERVAL_US) == 3 * INTERVAL_US
+
+
+def test_waiting_for_the_encoder_counts_and_waiting_for_the_pacer_does_not():
+    first = frame(took_us=40_000)
+    behind_it = frame(took_us=10_000, at_us=1_010_000, held_us=30_000)
+    held_back = frame(took_us=10_000, at_us=2_000_000, held_us=30_000)
+    late = late_frames([first, behind_it, held_back], interval_us=INTERVAL_US)
+    assert late == [first, behind_it]
