@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from codecpilot.codecs.errors import LocalError
 
+from .extra import require_extra
 from .schema import SCHEMA_VERSION, arrow_schema, check_table
 
 if TYPE_CHECKING:
@@ -25,9 +26,13 @@ VERSION_KEY = b"codecpilot.telemetry"
 
 
 class Store:
-    """A folder of telemetry. Several writers may append at once; nothing is ever changed."""
+    """A folder of telemetry. Several writers may append at once; nothing is ever changed.
+
+    Raises LocalError where the eligibility extra is not installed.
+    """
 
     def __init__(self, folder: Path) -> None:
+        require_extra()
         self.folder = Path(folder)
 
     def append(self, table: pa.Table) -> Path:

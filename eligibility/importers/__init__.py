@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from codecpilot.codecs.errors import RemoteError
 
+from ..extra import require_extra
 from ..outcome import with_outcomes
 from ..schema import Value, arrow_schema, table_of
 from .internals import read_internals
@@ -45,8 +46,10 @@ def read_dump(path: Path) -> Imported:
     """Read a dump of any known kind; the kind is told by its content, gzip is unpacked.
 
     Raises RemoteError for a file that is no dump or not in the schema, LocalError for one that
-    cannot be read. A dump without any video yields no rows, and its counts say so.
+    cannot be read, and where the eligibility extra is not installed. A dump without any video
+    yields no rows, and its counts say so.
     """
+    require_extra()
     path = Path(path)
     counts: Counter[str] = Counter()
     kind = _kind(path)
