@@ -53,7 +53,7 @@ CLASSES = (
         av1_factor=1.25,
         cores=(4, 8, 8),
         big_cores=2.5,
-        memory_gib=(1, 2, 2, 3, 3, 4, 4, 6),
+        memory_gib=(1, 2, 2, 3, 4, 4, 6, 8),
         sustained_ratio=(0.65, 0.97),
         soc_age_years=2.0,
         systems=("android",),
@@ -65,7 +65,7 @@ CLASSES = (
         av1_factor=1.08,
         cores=(8,),
         big_cores=2.0,
-        memory_gib=(3, 4, 4, 6, 6, 8, 8, 12),
+        memory_gib=(2, 3, 4, 4, 6, 8, 8, 12),
         sustained_ratio=(0.5, 0.93),
         soc_age_years=1.2,
         systems=("android",),
@@ -77,7 +77,7 @@ CLASSES = (
         av1_factor=1.0,
         cores=(6, 8, 8, 9),
         big_cores=3.0,
-        memory_gib=(3, 4, 6, 6, 8, 8, 12),
+        memory_gib=(3, 4, 4, 6, 6, 8, 8, 12),
         sustained_ratio=(0.4, 0.9),
         soc_age_years=0.6,
         systems=("android", "android", "ios"),
@@ -89,7 +89,7 @@ CLASSES = (
         av1_factor=1.0,
         cores=(2, 4, 4, 8),
         big_cores=2.0,
-        memory_gib=(4, 4, 8, 8, 16),
+        memory_gib=(2, 4, 4, 8, 8, 16),
         sustained_ratio=(0.6, 1.0),
         soc_age_years=1.5,
         systems=("windows", "windows", "chromeos", "linux"),
@@ -101,7 +101,7 @@ CLASSES = (
         av1_factor=0.95,
         cores=(8, 10, 12, 16),
         big_cores=6.0,
-        memory_gib=(8, 8, 16, 16, 32),
+        memory_gib=(4, 8, 8, 16, 16, 32),
         sustained_ratio=(0.75, 1.0),
         soc_age_years=0.7,
         systems=("windows", "macos", "macos", "linux"),
@@ -118,6 +118,8 @@ MODELS_A_SOC = 5
 """Ours: Android devices on sale, roughly."""
 POPULARITY_POWER, POPULARITY_SHIFT = 1.3, 15
 """Zipf's and Mandelbrot's law of calls over models: the first of 400 has 3 % of the calls, the last 0.04 %."""
+IOS_MEMORY_GIB = (1, 2, 2, 3, 3, 4, 4, 6, 8)
+"""Fast, and sold with little memory: iPhones of 2014 to 2025."""
 BRANDS = (
     "acer",
     "asus",
@@ -221,9 +223,10 @@ def _device(index: int, soc: Soc, *, popularity: float, rng: Generator) -> Simul
     year = min(LAST_YEAR, soc.year + int(rng.poisson(kind.soc_age_years)))
     # A class gets memory by the year, and by what its makers like to print on the box.
     place = (year - 2014) / 11 * 0.5 + rng.random() * 0.5
-    memory_gib = kind.memory_gib[int(place * 0.999 * len(kind.memory_gib))]
-    low, high = kind.sustained_ratio
     system = kind.systems[int(rng.integers(len(kind.systems)))]
+    sold = IOS_MEMORY_GIB if system == "ios" else kind.memory_gib
+    memory_gib = sold[int(place * 0.999 * len(sold))]
+    low, high = kind.sustained_ratio
     return SimulatedDevice(
         brand="apple" if system in ("ios", "macos") else BRANDS[int(rng.integers(len(BRANDS)))],
         model=f"SIM-{index:04d}",

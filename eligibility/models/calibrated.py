@@ -135,7 +135,9 @@ def two_classes(y: Any) -> tuple[Any, npt.NDArray[np.int64]]:
         raise ValueError(f"Unknown label type: {type_of_target(y)}")
     classes, places = np.unique(y, return_inverse=True)
     if len(classes) > 2:
-        raise ValueError("Only binary classification is supported. The type of the target is multiclass.")
+        raise ValueError(
+            "Only binary classification is supported. The type of the target is multiclass."
+        )
     if len(classes) < 2:
         raise ValueError("Classifier can't train when only one class is present.")
     return classes, places.astype(np.int64)

@@ -119,7 +119,9 @@ def _numbers(series: object) -> Floats:
     return np.asarray(series.astype("float64"), dtype=np.float64)  # type: ignore[attr-defined]
 
 
-def _columns(number: dict[str, Floats], systems: list[str], has_outcome: Bools) -> dict[str, Floats]:
+def _columns(
+    number: dict[str, Floats], systems: list[str], has_outcome: Bools
+) -> dict[str, Floats]:
     codes = {name: float(place) for place, name in enumerate(SYSTEMS)}
     derived = {
         "memory_gib": number["memory_bytes"] / GIB,

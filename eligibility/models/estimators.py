@@ -52,7 +52,9 @@ class HeuristicEligibility(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         terms = self._terms(X)
         weights = LogisticRegression(max_iter=500).fit(terms, good)
         self.weights_, self.intercept_ = weights.coef_[0], float(weights.intercept_[0])
-        self.threshold_ = threshold_at(good, self._chance(terms), bad_ratio=BAD_RATIO)
+        # A few weights over thousands of rows: what it was fitted to tells as much as folds would.
+        self.held_out_ = self._chance(terms)
+        self.threshold_ = threshold_at(good, self.held_out_, bad_ratio=BAD_RATIO)
         return self
 
     def predict_proba(self, X: Any) -> Floats:
@@ -126,12 +128,16 @@ class TwoTier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         middle = float(np.median(known)) if len(known) else 0.0
         self.limit_ = middle if self.tier_limit is None else float(self.tier_limit)
         is_low = self.is_low(X)
+        self.held_out_ = np.empty(len(X))
         for name, given, rows in (("low_", self.low, is_low), ("high_", self.high, ~is_low)):
             tier = SingleTier() if given is None else clone(given)
+            fitted = rows
             if rows.sum() < 10 or len(np.unique(good[rows])) < 2:
-                rows = np.ones(len(X), dtype=bool)
-            of_rows = None if groups is None else np.asarray(groups)[rows]
-            setattr(self, name, tier.fit(X[rows], good[rows], of_rows))
+                fitted = np.ones(len(X), dtype=bool)
+            of_rows = None if groups is None else np.asarray(groups)[fitted]
+            tier.fit(X[fitted], good[fitted], of_rows)
+            self.held_out_[rows] = tier.held_out_[rows[fitted]]
+            setattr(self, name, tier)
         return self
 
     def is_low(self, X: Floats) -> Any:

@@ -62,4 +62,8 @@ def admitted(good: Ints, score: Floats, *, bad_ratio: float = BAD_RATIO) -> Bool
     """Which calls those are."""
     threshold = threshold_at(good, score, bad_ratio=bad_ratio)
     is_admitted = np.asarray(score >= threshold)
-    return is_admitted if (1 - good[is_admitted]).sum() <= bad_ratio * is_admitted.sum() else ~is_admitted & False
+    return (
+        is_admitted
+        if (1 - good[is_admitted]).sum() <= bad_ratio * is_admitted.sum()
+        else ~is_admitted & False
+    )

@@ -5,23 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from ..fleet.costs import DEFAULT_COSTS
 from .columns import FEATURES, HEURISTIC, HIGH, LOW, V11, directions, places
 from .estimators import HeuristicEligibility, SingleTier, TwoTier
+from .reference import tier_limit
 
 Estimator = HeuristicEligibility | SingleTier | TwoTier
-
-USABLE_RATIO = 0.6
-"""As in samples/verdict.py: what an encoder can use of the time that a picture has."""
-REFERENCE_PX, REFERENCE_FPS = 640 * 360, 30.0
-"""What a device model's own score and its tier are about."""
-
-
-def tier_limit() -> float:
-    """Slowness from which on the preset `default` is too slow for 640x360 at 30 fps: the lower end."""
-    cost = DEFAULT_COSTS["default"]
-    frame_us = cost.encode_fixed_us + cost.encode_ns_px * REFERENCE_PX / 1000
-    return USABLE_RATIO * 1e6 / REFERENCE_FPS / frame_us
 
 
 def _heuristic() -> Estimator:
@@ -44,8 +32,3 @@ def _two_tiers() -> Estimator:
 VERSIONS: Mapping[str, Callable[[], Estimator]] = MappingProxyType(
     {"heuristic": _heuristic, "v1.1": _single, "v2": _two_tiers}
 )
-
-
-def is_low_tier(slowness: object) -> object:
-    """Whether devices of this slowness are the lower end; those of unknown slowness are."""
-    return ~(slowness <= tier_limit())  # type: ignore[operator]

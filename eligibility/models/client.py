@@ -1,0 +1,224 @@
+"""The client artefact: scores devices with numpy alone, from one npz of plain arrays."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...codecs.errors import LocalError
+from ..schema import SCHEMA_VERSION
+from .arrays import scorer_of_arrays
+from .calls import HARDWARE, REQUEST, SIGNALS, Floats
+from .columns import FEATURES, NO_EVIDENCE, OF_MODEL, OF_PROBE, OF_SOC
+from .history import NOTHING, Signals
+from .reference import REFERENCE_FPS, REFERENCE_PX, is_low_tier
+from .strength import interval, worth_of
+from .vectors import Known, feature_rows
+
+EVIDENCE = {NO_EVIDENCE: "hardware", OF_PROBE: "probe", OF_SOC: "soc", OF_MODEL: "calls"}
+NAMES = ("known_names", "known_socs")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What a side of a call is to do: send px a picture at fps, and receive as much as the other side sends."""
+
+    px: int = REFERENCE_PX
+    fps: float = REFERENCE_FPS
+    receive_px: int = REFERENCE_PX
+    receive_fps: float = REFERENCE_FPS
+    on_power: bool | None = None
+    battery_ratio: float | None = None
+
+    def __post_init__(self) -> None:
+        if not (0 < self.px <= 1 << 28 and 0 < self.receive_px <= 1 << 28):
+            raise LocalError(f"{self.px} and {self.receive_px} px a picture: legal is 1..{1 << 28}")
+        if not (0 < self.fps <= 1000 and 0 < self.receive_fps <= 1000):
+            raise LocalError(f"{self.fps} and {self.receive_fps} fps: legal is above 0, up to 1000")
+
+    def columns(self) -> dict[str, Floats]:
+        """As REQUEST of calls.py, one row."""
+        values = {
+            "asked_px": self.px,
+            "fps": self.fps,
+            "receive_px": self.receive_px,
+            "receive_fps": self.receive_fps,
+            "on_power": None if self.on_power is None else float(self.on_power),
+            "battery": self.battery_ratio,
+        }
+        return {name: _one(values[name]) for name in REQUEST}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Device:
+    """What a device says of itself; None where it does not. name is model_name's."""
+
+    name: str | None = None
+    soc: str | None = None
+    cores: float | None = None
+    memory_gib: float | None = None
+    release_year: float | None = None
+    os_version: float | None = None
+    os_code: float | None = None
+
+    def columns(self) -> dict[str, Floats]:
+        """As HARDWARE of calls.py, one row."""
+        return {name: _one(getattr(self, name)) for name in HARDWARE}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """rtc_score is the chance of a good call; 90 % of what such devices turn out to be lies in low..high.
+
+    evidence says what it rests on: calls, soc, probe or hardware; is_admitted whether it passes its tier's
+    threshold. slowness is against the reference machine, None where nothing tells.
+    """
+
+    rtc_score: float
+    low: float
+    high: float
+    tier: str
+    evidence: str
+    n_calls: int
+    slowness: float | None
+    is_admitted: bool
+
+
+class ClientModel:
+    """A loaded artefact."""
+
+    def __init__(self, arrays: Mapping[str, Any]) -> None:
+        """arrays as registry.py writes them. Raises LocalError for others."""
+        try:
+            self.card: dict[str, Any] = json.loads(str(arrays["card"]))
+            self._check()
+            self.strength: dict[str, float] = self.card["strength"]
+            tiers = self.card["tiers"]
+            self._forests = {name: scorer_of_arrays(arrays, name) for name in tiers}
+            self.names = [str(name) for name in arrays["known_names"]]
+            self.socs = [str(name) for name in arrays["known_socs"]]
+            self._own, self._soc = (_signals(arrays, which) for which in ("own", "soc"))
+            self._hardware = {name: arrays[f"hardware_{name}"] for name in HARDWARE}
+        except (KeyError, ValueError, TypeError) as error:
+            raise LocalError(f"not a client artefact of codecpilot: {error}") from error
+        self._place = {name: place for place, name in enumerate(self.names)}
+        self._of_soc = {name: place for place, name in enumerate(self.socs) if name}
+
+    @classmethod
+    def load(cls, path: Path) -> ClientModel:
+        """Raises LocalError for a file that is not there or is something else; nothing in it is run."""
+        try:
+            with np.load(path, allow_pickle=False) as arrays:
+                return cls(dict(arrays))
+        except OSError as error:
+            raise LocalError(f"{path}: {error.strerror or 'not an npz file'}") from error
+        except (ValueError, zipfile.BadZipFile, TypeError, AttributeError) as error:
+            raise LocalError(f"{path} is not a client artefact: {error}") from error
+
+    def score(
+        self, device: Device, *, request: Request | None = None, probe: float | None = None
+    ) -> Score:
+        """probe is the slowness that was measured on the device now; it counts where no call tells."""
+        row = self.features(device, request=request or Request(), probe=probe)
+        return self.score_row(row)
+
+    def features(self, device: Device, *, request: Request, probe: float | None) -> Floats:
+        """The row of FEATURES."""
+        own, soc, hardware = self._known(device)
+        known = Known(
+            hardware=hardware,
+            request=request.columns(),
+            own=own,
+            soc=soc,
+            probe=None if probe is None else _one(probe),
+        )
+        return np.asarray(feature_rows(known)[0])
+
+    def score_row(self, row: Floats) -> Score:
+        """The score of a row of FEATURES."""
+        at = {name: float(row[_AT[name]]) for name in ("slowness", "evidence", "n_calls")}
+        tier = "low" if is_low_tier(row[_AT["slowness"] : _AT["slowness"] + 1])[0] else "high"
+        forest = self._forests.get(tier) or self._forests["all"]
+        chance = forest.chance(row)
+        calls = worth_of(self.strength, evidence=at["evidence"], n_calls=at["n_calls"])
+        low, high = interval(chance, calls=calls)
+        return Score(
+            rtc_score=chance,
+            low=low,
+            high=high,
+            tier=tier,
+            evidence=EVIDENCE[int(at["evidence"])],
+            n_calls=int(at["n_calls"]),
+            slowness=at["slowness"] if at["slowness"] == at["slowness"] else None,
+            is_admitted=chance >= forest.threshold,
+        )
+
+    def known_device(self, name: str) -> Device:
+        """A model that the artefact knows. Raises LocalError for others."""
+        if name not in self._place:
+            raise LocalError(f"the model knows no device {name!r}")
+        place = self._place[name]
+        told = {key: float(values[place]) for key, values in self._hardware.items()}
+        hardware = {key: value if value == value else None for key, value in told.items()}
+        return Device(name=name, soc=self.socs[place] or None, **hardware)
+
+    def _known(self, device: Device) -> tuple[Signals, Signals, dict[str, Floats]]:
+        """What calls tell of its model and its processor; what it does not say of itself its model does."""
+        hardware = device.columns()
+        place = self._place.get(device.name or "")
+        if place is not None:
+            for name, values in self._hardware.items():
+                hardware[name] = np.where(np.isnan(hardware[name]), values[place], hardware[name])
+            rows = np.array([place])
+            return self._own.take(rows), self._soc.take(rows), hardware
+        if device.soc in self._of_soc:
+            return NOTHING, self._whole_soc(device.soc), hardware
+        return NOTHING, NOTHING, hardware
+
+    def _whole_soc(self, soc: str) -> Signals:
+        """A model of the processor and its others, together: all of its models."""
+        place = np.array([self._of_soc[soc]])
+        own, others = self._own.take(place), self._soc.take(place)
+        counts = own.counts + others.counts
+        sums = np.nan_to_num(own.means) * own.counts + np.nan_to_num(others.means) * others.counts
+        with np.errstate(invalid="ignore", divide="ignore"):
+            means = np.where(counts > 0, sums / counts, np.nan)
+        spread = np.where(np.isnan(others.spread), own.spread, others.spread)
+        return Signals(
+            means=means, counts=counts, spread=spread, n_calls=own.n_calls + others.n_calls
+        )
+
+    def _check(self) -> None:
+        expected = {
+            "schema_version": SCHEMA_VERSION,
+            "features": list(FEATURES),
+            "signals": list(SIGNALS),
+        }
+        for name, value in expected.items():
+            if self.card.get(name) != value:
+                raise LocalError(f"the artefact was made for other {name} than this build's")
+
+
+_AT = {name: FEATURES.index(name) for name in ("slowness", "evidence", "n_calls")}
+
+
+def _one(value: float | None) -> Floats:
+    return np.array([np.nan if value is None else value], dtype=np.float64)
+
+
+def signals_arrays(signals: Signals, which: str) -> dict[str, Floats]:
+    """By name, for numpy.savez."""
+    return {f"{which}_{name}": getattr(signals, name) for name in _SIGNAL_PARTS}
+
+
+_SIGNAL_PARTS = ("means", "counts", "spread", "n_calls")
+
+
+def _signals(arrays: Mapping[str, Any], which: str) -> Signals:
+    return Signals(**{name: arrays[f"{which}_{name}"] for name in _SIGNAL_PARTS})
