@@ -17,6 +17,7 @@ COMMANDS = (
     "codecpilot.samples.call.command",
     "codecpilot.samples.evaluate.command",
     "codecpilot.samples.simulate.command",
+    "codecpilot.samples.eligibility.command",
     "codecpilot.samples.doctor",
 )
 
@@ -28,6 +29,7 @@ EXAMPLES = """examples:
   codecpilot call --headless --seconds 10       the same without a page, ends with its figures
   codecpilot evaluate talk.mp4 --out out/       compare codecs on a file; writes out/report.html
   codecpilot simulate --rate 600 --out out/     a call in virtual time; writes out/report.html
+  codecpilot eligibility --help                 which devices get AV1, learned from their calls
   codecpilot doctor                             what this machine's codecs can do
 """
 

@@ -149,7 +149,7 @@ class FleetPhysics:
         times = (work[:, 0] + work[:, 1] * pixels / 1000) * self._av1_factor * sides.complexity
         left = self._speed * (1 - self._contention)
         load = times / left * sides.fps / 1e6
-        return np.maximum((load < FIRST_LOAD).sum(axis=0) - 1, 0)
+        return np.asarray(np.maximum((load < FIRST_LOAD).sum(axis=0) - 1, 0))
 
     def _throttle(self, live: Ints) -> Floats:
         """Speed left: by heat, down to the sustained ratio; and by a battery that is nearly empty."""
@@ -179,14 +179,15 @@ class FleetPhysics:
         peer = live ^ 1
         fixed, ns_px = self._decode[self._step[peer]].T
         time_us = fixed + ns_px * self._pixels(peer) / 1000
-        return np.where(self._hardware[live] & self._sides.is_av1[peer], 0.2 * time_us, time_us)
+        is_eased = self._hardware[live] & self._sides.is_av1[peer]
+        return np.asarray(np.where(is_eased, 0.2 * time_us, time_us))
 
     def _freezes(self, live: Ints, dropped: Floats, late: Floats) -> Ints:
         """By the network, by what the other end drops, and by a decoder that does not keep up."""
         of_all = np.zeros(len(self._sides))
         of_all[live] = np.maximum(0, dropped - PEER_DROPS_SEEN)
         mean = self._sides.network_freezes[live] + 8 * of_all[live ^ 1]
-        return self._rng.poisson(mean + 8 * np.maximum(0, late - 0.15))
+        return np.asarray(self._rng.poisson(mean + 8 * np.maximum(0, late - 0.15)))
 
     def _warm(self, live: Ints, busy: Floats) -> None:
         settles = self._heat_gain[live] * busy**0.5 + self._sides.ambient[live]

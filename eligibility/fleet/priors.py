@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
+
+from ...codecs.errors import LocalError
+from ..device_xml import read_device_xml
+from ..schema import MAX_TEXT_CHARACTERS
+from .costs import H264, CostTable
+
+HD_PX = 1280 * 720
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12,3 +20,25 @@ class SocPrior:
     name: str
     speed: float
     decodes_av1: bool
+
+
+def soc_prior(path: Path, *, costs: CostTable) -> SocPrior:
+    """A processor by the file of a device that has it. Raises LocalError or RemoteError.
+
+    Its speed is that of the software AVC encoder at the size nearest to 1280x720 against H.264 on the
+    reference machine: the same work, on one thread, on nearly every device.
+    """
+    rows = read_device_xml(path)
+    encoders = [row for row in rows if row.codec == "H264" and row.encodes and not row.hardware]
+    if not encoders:
+        raise LocalError(f"{path} tells of no software AVC encoder, so not how fast the device is")
+    nearest = min(encoders, key=lambda row: abs(row.width * row.height - HD_PX))
+    cost = costs[H264]
+    reference_ns = cost.encode_ns_px + 1000 * cost.encode_fixed_us / (
+        nearest.width * nearest.height
+    )
+    return SocPrior(
+        name=f"xml-{path.stem}"[:MAX_TEXT_CHARACTERS],
+        speed=reference_ns / nearest.ns_px,
+        decodes_av1=any(row.codec == "AV1" and not row.encodes and row.hardware for row in rows),
+    )

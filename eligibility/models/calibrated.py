@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from sklearn.model_selection import GroupKFold, KFold
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 Floats = npt.NDArray[np.float64]
 
@@ -32,7 +32,7 @@ class SingleTier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     `folds` folds. NaN stands for unknown.
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "columns": [tuple, list, None],
         "monotonic": [tuple, list, None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],

@@ -22,7 +22,6 @@ from .strength import interval, worth_of
 from .vectors import Known, feature_rows
 
 EVIDENCE = {NO_EVIDENCE: "hardware", OF_PROBE: "probe", OF_SOC: "soc", OF_MODEL: "calls"}
-NAMES = ("known_names", "known_socs")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +157,10 @@ class ClientModel:
             slowness=at["slowness"] if at["slowness"] == at["slowness"] else None,
             is_admitted=chance >= forest.threshold,
         )
+
+    def knows(self, name: str) -> bool:
+        """Whether calls of the device model stand behind its score."""
+        return name in self._place
 
     def known_device(self, name: str) -> Device:
         """A model that the artefact knows. Raises LocalError for others."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -24,7 +24,7 @@ class HeuristicEligibility(ClassifierMixin, BaseEstimator):  # type: ignore[misc
     version). Unknown values count as the middle.
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "columns": [tuple, list, None],
         "category": [Interval(Integral, 1, None, closed="left"), None],
         "categories": [Interval(Integral, 1, None, closed="left")],
@@ -97,7 +97,7 @@ class TwoTier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     is fitted to. Each tier has its own threshold.
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "tier_column": [Interval(Integral, 0, None, closed="left")],
         "tier_limit": [Interval(Real, None, None, closed="neither"), None],
         "low": [SingleTier, None],

@@ -51,19 +51,22 @@ def feature_rows(known: Known) -> Floats:
         slowness = np.where(is_probed, known.probe, slowness)
         mean_slowness = np.where(is_probed, known.probe, mean_slowness)
         evidence = np.where(is_probed, OF_PROBE, evidence)
-    columns |= known.hardware | known.request
-    columns |= {
-        "load": slowness * _encode_load(known.request),
-        "receive_load": slowness * _decode_load(known.request),
-        "slowness": slowness,
-        "mean_slowness": mean_slowness,
-        "slowness_spread": np.where(own.counts[:, 0] > 1, own.spread, soc.spread),
-        "px_rate": known.request["asked_px"] * known.request["fps"],
-        "good_ratio": drawn[:, SIGNALS.index("is_good")],
-        "mean_good_ratio": columns["is_good"],
-        "n_calls": own.n_calls,
-        "evidence": evidence.astype(np.float64),
-    }
+    columns |= (
+        dict(known.hardware)
+        | dict(known.request)
+        | {
+            "load": slowness * _encode_load(known.request),
+            "receive_load": slowness * _decode_load(known.request),
+            "slowness": slowness,
+            "mean_slowness": mean_slowness,
+            "slowness_spread": np.where(own.counts[:, 0] > 1, own.spread, soc.spread),
+            "px_rate": known.request["asked_px"] * known.request["fps"],
+            "good_ratio": drawn[:, SIGNALS.index("is_good")],
+            "mean_good_ratio": columns["is_good"],
+            "n_calls": own.n_calls,
+            "evidence": evidence.astype(np.float64),
+        }
+    )
     rows = len(slowness)
     return np.stack([np.broadcast_to(columns[name], (rows,)) for name in FEATURES], axis=1)
 
