@@ -6,6 +6,7 @@ import glob
 import hashlib
 import os
 import tempfile
+from collections.abc import Iterable
 from io import BufferedRandom, BufferedReader
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,7 +27,7 @@ VERSION_KEY = b"codecpilot.telemetry"
 
 
 class Store:
-    """A folder of telemetry. Several writers may append at once; nothing is ever changed.
+    """A folder of telemetry. Several writers may append at once; no part is ever changed.
 
     Raises LocalError where the eligibility extra is not installed.
     """
@@ -62,6 +63,35 @@ class Store:
         except OSError as error:
             raise LocalError(f"cannot write telemetry to {self.folder}: {error}") from error
         return path
+
+    def merge(self, table: pa.Table, *, parts: Iterable[Path]) -> Path:
+        """Append the rows, then remove the parts that they stand for; a writer's own alone.
+
+        Whoever called connect() before has to do so again. Raises LocalError as append does, when
+        nothing was removed, and where a part cannot be removed.
+        """
+        merged = self.append(table)
+        try:
+            for path in set(parts) - {merged}:
+                path.unlink(missing_ok=True)
+        except OSError as error:
+            raise LocalError(f"cannot remove {path}, which {merged} stands for: {error}") from error
+        return merged
+
+    def prepare(self) -> None:
+        """Make the folder where there is none.
+
+        Raises LocalError where it cannot be written, and where it holds what connect refuses.
+        """
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=self.folder).close()
+        except OSError as error:
+            raise LocalError(
+                f"cannot write telemetry to {self.folder}: {error.strerror}; name a folder"
+            ) from error
+        if parts := self.parts():
+            self._refuse_others(parts)
 
     def parts(self) -> list[Path]:
         """The parts, in the order of their names."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import secrets
 import socket
 import time
 from pathlib import Path
@@ -34,6 +35,8 @@ EXAMPLES = """examples:
       side A sends H.264 and side B AV1, both at 15 pictures a second at most
   codecpilot call --record kept/
       keeps what each side received, as it came
+  codecpilot call --telemetry store/
+      keeps how both devices did, for codecpilot eligibility
 
 Ctrl-C ends a call; its figures so far are printed, and written where --json says.
 """
@@ -168,6 +171,13 @@ def _add_output_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here")
     parser.add_argument("--record", type=Path, metavar="DIR", help="keep what was received here")
+    parser.add_argument(
+        "--telemetry",
+        type=Path,
+        metavar="DIR",
+        help="keep how both devices did here, a row each 10 s, without addresses or names "
+        "(needs the eligibility extra; not kept by default)",
+    )
 
 
 def _options(args: argparse.Namespace) -> CallOptions:
@@ -189,6 +199,8 @@ def _options(args: argparse.Namespace) -> CallOptions:
         seconds=args.seconds,
         record_dir=args.record,
         record_name=time.strftime("%Y%m%d-%H%M%S"),
+        telemetry_dir=args.telemetry,
+        call_id="" if args.telemetry is None else secrets.token_hex(16),
         link=link_values(args),
         switches=dict(args.set),
         device=device_options(args),
@@ -232,3 +244,7 @@ def _check_outputs(call: CallOptions, *, json_path: Path | None) -> None:
             call.record_dir.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise LocalError(f"--record {call.record_dir}: {error.strerror}") from error
+    if call.telemetry_dir is not None:
+        from .telemetry import check_telemetry
+
+        check_telemetry(call.telemetry_dir)

@@ -5,6 +5,7 @@ Times are the wall clock's (µs since 1970), which both peers share.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ...rtc.adaptation.decisions import AdaptationDecision
@@ -144,6 +145,10 @@ class ShownLog:
             "freeze_count": self._detector.count,
             "freeze_s": round(self._detector.total_us / US_PER_S, 2),
         }
+
+    def offsets_us(self, *, now_us: int, since_us: int) -> Sequence[int]:
+        """How much later than their sound the pictures were shown since then, one each."""
+        return self._offsets.recent(now_us, length_us=now_us - since_us)["offset_us"]
 
     def _freeze_gaps(self, window: Window, *, now_us: int) -> list[int]:
         """Freezes that touched the window, the one that still stands included."""

@@ -53,9 +53,10 @@ class CallOptions:
     """A whole call. seconds None means until it is ended.
 
     bitrate_bps and audio_bps (0: no sound) are each direction's. Recordings go to record_dir, their names
-    begin with record_name. link are the values of an emulated link by the scenario's keys; none: the peers
-    meet directly. cc names how both sides follow the path, switches the means against loss that both leave
-    out or always use. preset is a row of the AV1 preset table or "auto".
+    begin with record_name; telemetry goes to telemetry_dir under call_id, random hex. link are the values
+    of an emulated link by the scenario's keys; none: the peers meet directly. cc names how both sides
+    follow the path, switches the means against loss that both leave out or always use. preset is a row of
+    the AV1 preset table or "auto".
     """
 
     source: Source
@@ -71,6 +72,8 @@ class CallOptions:
     seconds: int | None = None
     record_dir: Path | None = None
     record_name: str = ""
+    telemetry_dir: Path | None = None
+    call_id: str = ""
     link: Mapping[str, str] = field(default_factory=dict)
     switches: Mapping[str, str] = field(default_factory=dict)
     device: DeviceOptions = field(default_factory=DeviceOptions)
@@ -96,6 +99,8 @@ class CallOptions:
             "seconds": self.seconds,
             "record_dir": None if self.record_dir is None else str(self.record_dir),
             "record_name": self.record_name,
+            "telemetry_dir": None if self.telemetry_dir is None else str(self.telemetry_dir),
+            "call_id": self.call_id,
             "link": dict(self.link),
             "switches": dict(self.switches),
             "device": self.device.to_json(),
@@ -106,7 +111,10 @@ class CallOptions:
         """What to_json wrote."""
         from ...codecs.types import Codec
 
-        record_dir = values["record_dir"]
+        folders = {
+            name: None if values[name] is None else Path(values[name])
+            for name in ("record_dir", "telemetry_dir")
+        }
         return CallOptions(
             **{
                 **values,
@@ -114,7 +122,7 @@ class CallOptions:
                 "fps": Fraction(values["fps"]),
                 "codec": Codec(values["codec"]),
                 "device": DeviceOptions.from_json(values["device"]),
-                "record_dir": None if record_dir is None else Path(record_dir),
+                **folders,
             }
         )
 

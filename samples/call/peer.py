@@ -11,20 +11,19 @@ import sys
 from typing import IO, Any
 
 from aioice import ice
-from aiortc import RTCConfiguration, RTCSessionDescription
+from aiortc import RTCSessionDescription
 
 from ...codecs.errors import CodecpilotError
-from ...codecs.types import Codec, EncodedFrame
+from ...codecs.types import EncodedFrame
 from ...rtc.adaptation.decisions import AdaptationDecision
-from ...rtc.connection import CallPeerConnection, CallSettings
 from ...rtc.messages import DecodedFrame, ReceivedFrame
 from .clocks import unix_us, wall_from_monotonic_us, wall_us
 from .figures import SentLog, ShownLog
-from .options import DEFAULT_AUDIO_BPS, CallOptions
+from .options import CallOptions
 from .path_figures import PathFigures
+from .peer_parts import call_connection, call_recording, call_telemetry
 from .pipes import Message, PeerPipes
 from .player import Player
-from .recording import RecordingThread
 from .series import US_PER_S, Window
 from .source_tracks import SourceTracks, open_tracks
 
@@ -49,8 +48,9 @@ class Peer:
         self._path = PathFigures()
         self._sent_window: Window | None = None
         self._shown_window: Window | None = None
-        self._recording = _recording(options, name=name)
-        self._pc = _connection(options, side=name)
+        self._recording = call_recording(options, side=name)
+        self._pc = call_connection(options, side=name)
+        self._telemetry = call_telemetry(options, side=name, pc=self._pc, shown=self._shown)
         self._sources: SourceTracks = open_tracks(
             options.source,
             side=name,
@@ -58,7 +58,7 @@ class Peer:
             height=options.height,
             fps=options.fps,
             seed=options.seed,
-            on_due=lambda due_us: self._sent.captured(wall_from_monotonic_us(due_us)),
+            on_due=self._note_due,
         )
         self._player = Player(
             self._pc, log=self._shown, on_jpeg=self._send_jpeg, on_sound=self._keep_sound
@@ -113,6 +113,8 @@ class Peer:
 
     async def close(self) -> None:
         """End everything."""
+        if self._telemetry is not None:
+            await self._telemetry.close()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -144,6 +146,11 @@ class Peer:
     def _tell_source_error(self) -> None:
         if self._sources.error is not None:
             self._pipes.send("failed", text=str(self._sources.error))
+
+    def _note_due(self, due_us: int) -> None:
+        self._sent.captured(wall_from_monotonic_us(due_us))
+        if self._telemetry is not None:
+            self._telemetry.captured()
 
     def _note_encoded(self, frame: EncodedFrame) -> None:
         self._sent.codec = frame.codec.value
@@ -225,27 +232,6 @@ def _closed(window: Window | None, end_us: int) -> Window:
         return Window(start_us=end_us, end_us=end_us, tick_us=0)
     end_us = max(window.start_us, min(window.end_us, end_us))
     return dataclasses.replace(window, end_us=end_us)
-
-
-def _connection(options: CallOptions, *, side: str) -> CallPeerConnection:
-    other = Codec.H264 if options.codec is Codec.AV1 else Codec.AV1
-    settings = CallSettings(
-        target_bps=options.bitrate_bps,
-        preset=options.preset,
-        codecs=(options.codec, other),
-        congestion_control=options.cc,
-        audio_bps=options.audio_bps or DEFAULT_AUDIO_BPS,
-        resilience=options.resilience,
-        **options.device.settings(side),
-    )
-    # Without servers: both peers are on this machine, and nothing outside it is asked.
-    return CallPeerConnection(RTCConfiguration(iceServers=[]), settings=settings)
-
-
-def _recording(options: CallOptions, *, name: str) -> RecordingThread | None:
-    if options.record_dir is None:
-        return None
-    return RecordingThread(options.record_dir, name=f"{options.record_name}-{name}")
 
 
 async def _serve(pipes: PeerPipes) -> None:
