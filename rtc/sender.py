@@ -219,7 +219,13 @@ class SenderCore:
         self._next_frame_id += 1
         self.counters.count_encoded(result)
         is_anchor = result.key or (job.ltr and job.finer)
-        self._adaptation.coded(result, picture=job.picture, is_anchor=is_anchor)
+        self._adaptation.coded(
+            result,
+            picture=job.picture,
+            took_us=now_us - job.now_us,
+            is_anchor=is_anchor,
+            now_us=now_us,
+        )
         codec = next(c for c in self.settings.codecs if c.codec is result.codec)
         is_recovery = plan.from_ltr and not result.key
         packets = self._stream.packets(result, codec=codec, is_recovery=is_recovery, now_us=now_us)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from .decisions import AdaptationReason, Refusal
 from .health import DeviceHealth
-from .operation import DEFAULT_PRESET, Operation
-from .operations import ROWS
+from .operation import Operation
+from .operations import is_spare
 from .situation import Situation, Step
 
 # Ours: the part of ten seconds in which something waited for a processor. A call alone on two cores
@@ -24,8 +24,6 @@ THROTTLED_BUSY = 0.6
 # Ours: so many looks in a row, each a second apart; a burst of work is none of ours.
 LOOKS_ON = 3
 LOOKS_OFF = 10
-
-_ROW = {row: index for index, row in enumerate(ROWS)}
 
 
 class CpuPressure:
@@ -50,8 +48,7 @@ class CpuPressure:
         self, operation: Operation, situation: Situation, step: Step, *, strictly: bool
     ) -> Refusal | None:
         """See Constraint."""
-        is_spare = _ROW.get(operation.preset, 0) > _ROW[DEFAULT_PRESET]
-        if not (self.is_high and is_spare and strictly):
+        if not (self.is_high and strictly and is_spare(operation)):
             return None
         return Refusal(
             operation=operation, constraint="CPU pressure", value=self._value, limit=PRESSURE_HIGH

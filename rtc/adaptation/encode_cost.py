@@ -82,6 +82,13 @@ class EncodeCosts:
         """How sure that is: the standard deviation of the logarithm of what the operation differs by."""
         return math.sqrt(self._bias(_key(operation, scale)).variance)
 
+    def believe(self) -> None:
+        """The last frames show the speed as it is now, however sudden: they were too much."""
+        key = self._recent_key
+        if key is not None and len(self._recent) == MEDIAN_OF:
+            self._was_off = True
+            self._learn(key, median(self._recent))
+
     @property
     def slowness(self) -> float:
         """How many times slower the device is than what the table was measured on, as the first operation has it."""

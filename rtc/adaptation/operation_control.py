@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from fractions import Fraction
 
 from ...codecs.types import FULL_SIZE, Codec, Content
 from .battery import Battery
@@ -12,9 +11,8 @@ from .codec_rate import CodecRate
 from .cpu_pressure import CpuPressure
 from .decisions import AdaptationReason
 from .decode_report import DecodeReport
-from .encode_time import EncodeTime
+from .encode_time import CodedFrame, EncodeTime
 from .health import DeviceHealth
-from .operations import SCALES
 from .peer_decoding import PeerDecoding
 from .priors import first_operation, is_doubted
 from .quality import expected_db
@@ -88,31 +86,12 @@ class OperationControl:
         if self._interval_us:
             self._peer.handle(report, used=self.used, interval_us=self._interval_us, now_us=now_us)
 
-    def picture_waited(self, now_us: int) -> None:
-        """A picture replaces one that waited for the encoder."""
-        self._encode_time.load.picture_waited(now_us)
-
-    def coded(
-        self,
-        size: tuple[int, int],
-        *,
-        picture: tuple[int, int],
-        encode_us: int,
-        tries: int,
-        is_anchor: bool,
-    ) -> None:
-        """A frame of this size was coded of a picture of that one; see EncodeLoad and EncodeCosts."""
-        scale = _scale(size, picture)
-        self._rate_scale = scale if scale < self.used.scale else FULL_SIZE
-        self._encode_time.load.frame(encode_us, interval_us=self._interval_us, is_anchor=is_anchor)
-        if not is_anchor:
-            self._encode_time.costs.observe(
-                self.used,
-                scale=scale,
-                encode_us=encode_us,
-                tries=tries,
-                pixels=size[0] * size[1],
-            )
+    def coded(self, frame: CodedFrame, *, now_us: int) -> None:
+        """A frame came of the operation in use."""
+        self._rate_scale = frame.scale if frame.scale < self.used.scale else FULL_SIZE
+        self._encode_time.coded(
+            frame, operation=self.used, interval_us=self._interval_us, now_us=now_us
+        )
 
     def skipped(self, encode_us: int) -> None:
         """A picture took so long and was not sent after all."""
@@ -151,10 +130,11 @@ class OperationControl:
         return choice
 
     def _use(self, choice: Choice, *, now_us: int) -> None:
-        is_new_codec = choice.operation.codec is not self.used.codec
+        left = self.used
+        is_new_codec = choice.operation.codec is not left.codec
         self.used, self.reason = choice.operation, choice.reason
         self._rate_scale = FULL_SIZE
-        self._encode_time.load.begin()
+        self._encode_time.begin(left=left, now_us=now_us)
         self._peer.begin(is_new_codec=is_new_codec, now_us=now_us)
 
     def _holding(self, situation: Situation) -> AdaptationReason | None:
@@ -162,8 +142,3 @@ class OperationControl:
         if lost_db < SEEN_DB:
             return None
         return self.reason if self.reason in _DEVICES else self._held_by
-
-
-def _scale(size: tuple[int, int], picture: tuple[int, int]) -> Fraction:
-    """Which of the scales a size is; encoders round."""
-    return min(SCALES, key=lambda scale: abs(size[0] - float(scale) * picture[0]))

@@ -20,6 +20,16 @@ ROWS = tuple(PRESETS)
 """AV1's presets, fastest first."""
 
 
+def is_spare(operation: Operation) -> bool:
+    """Whether it codes better than the default preset, which is for spare time."""
+    return ROWS.index(operation.preset) > ROWS.index(DEFAULT_PRESET)
+
+
+def nearest_scale(coded_px: int, picture_px: int) -> Fraction:
+    """Which of the scales a coded side is of a picture's; encoders round."""
+    return min(SCALES, key=lambda scale: abs(coded_px - float(scale) * picture_px))
+
+
 def checked_preset(preset: str) -> str:
     """The name of a preset, or "auto". Raises LocalError for another."""
     if preset != AUTO and preset not in PRESETS:

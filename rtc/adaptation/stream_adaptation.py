@@ -12,9 +12,11 @@ from ...ratecontrol.ladder import coded_size
 from ..messages import NegotiatedCodec
 from ..stats import OutboundCounters
 from .decisions import AdaptationDecision, AdaptationReason
+from .encode_time import CodedFrame
 from .limits import limited_every, limited_size
 from .operation import Operation
 from .operation_control import OperationControl
+from .operations import nearest_scale
 from .quality_limitation import QualityLimitation, QualityLimitationReason
 from .settings import AdaptationSettings, SenderLimits
 
@@ -96,8 +98,6 @@ class StreamAdaptation:
 
     def taken(self, *, is_busy: bool, now_us: int) -> None:
         """A picture was taken; is_busy: the one before was still waiting for the encoder."""
-        if is_busy:
-            self.control.picture_waited(now_us)
         self.limitation.picture(replaced=is_busy, now_us=now_us)
         self._counters.qualityLimitationReason = self.limitation.reason
 
@@ -136,17 +136,23 @@ class StreamAdaptation:
             )
         )
 
-    def coded(self, frame: EncodedFrame, *, picture: Picture, is_anchor: bool) -> None:
-        """This frame came of that picture; is_anchor: it takes longer than others do."""
+    def coded(
+        self, frame: EncodedFrame, *, picture: Picture, took_us: int, is_anchor: bool, now_us: int
+    ) -> None:
+        """This frame came of that picture, took_us after its job; is_anchor: it takes longer than others."""
         size, of = (frame.width, frame.height), self.size(picture)
         self.limitation.coded(size, picture=of)
         self._counters.qualityLimitationResolutionChanges = self.limitation.resolution_changes
         self.control.coded(
-            size,
-            picture=of,
-            encode_us=frame.encode_us,
-            tries=frame.tries,
-            is_anchor=is_anchor,
+            CodedFrame(
+                took_us=took_us,
+                encode_us=frame.encode_us,
+                tries=frame.tries,
+                scale=nearest_scale(frame.width, of[0]),
+                pixels=frame.width * frame.height,
+                is_anchor=is_anchor,
+            ),
+            now_us=now_us,
         )
 
     def poll_decisions(self) -> list[AdaptationDecision]:

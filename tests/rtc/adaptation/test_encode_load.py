@@ -31,16 +31,25 @@ def test_key_frames_are_discounted_and_neither_hide_a_load_nor_make_one():
     frame(hidden, 1.0, is_anchor=True)
     frame(hidden, 1.0)
     assert hidden.overload_ratio == pytest.approx(1.0)
-    assert load(*[4.0] * 3, is_anchor=True).overload_ratio == pytest.approx(4 / 3.5)
+    assert load(*[4.0] * 5, is_anchor=True).overload_ratio is None
+    assert load(*[4.0] * 6, is_anchor=True).overload_ratio == pytest.approx(4 / 3.5)
 
 
-@pytest.mark.parametrize(("gap_us", "overload"), [(300_000, 1.0), (340_000, None)])
-def test_pictures_that_wait_are_too_much_when_they_are_many_at_once(gap_us, overload):
-    encode_load = EncodeLoad()
-    for index in range(4):
-        assert encode_load.overload_ratio is None
-        encode_load.picture_waited(index * gap_us)
-    assert encode_load.overload_ratio == overload
+def test_two_frames_that_take_very_long_are_enough_and_one_is_not():
+    assert load(9.0).overload_ratio is None
+    assert load(3.0, 4.0).overload_ratio == pytest.approx(3.5)
+    assert load(3.0, 0.5, 4.0).overload_ratio is None
+
+
+def test_what_is_usual_is_what_ordinary_frames_take_in_their_time():
+    usual = load(*[0.6] * 50)
+    for ratio in (4.0, 0.9, 0.9):
+        frame(usual, ratio)
+    frame(usual, 2.0, is_anchor=True)
+    assert usual.usual_ratio == pytest.approx(0.6)
+    for _ in range(60):
+        frame(usual, 0.3)
+    assert usual.usual_ratio == pytest.approx(0.34, abs=0.02)
 
 
 def test_another_operation_begins_anew():

@@ -11,10 +11,13 @@ from codecpilot.codecs.types import Codec, Content
 from codecpilot.ratecontrol.ladder import coded_size
 from codecpilot.rtc.adaptation.costs import table_cost
 from codecpilot.rtc.adaptation.decode_report import DecodeReport
+from codecpilot.rtc.adaptation.encode_time import CodedFrame
 from codecpilot.rtc.adaptation.operation import Operation
 from codecpilot.rtc.adaptation.operation_control import OperationControl
+from codecpilot.rtc.adaptation.quality import expected_db
 from codecpilot.rtc.adaptation.selector import Choice
 from codecpilot.rtc.adaptation.settings import AdaptationSettings
+from codecpilot.rtc.adaptation.situation import Situation
 
 GAP_US = 33_333
 MICRO = 1_000_000
@@ -66,6 +69,17 @@ class VirtualDevice:
     def used(self) -> Operation:
         return self.control.used
 
+    def expected_db(self, operation: Operation) -> float:
+        """What it looks like at the stream's rate."""
+        situation = Situation(
+            now_us=self.now_us,
+            used=self.used,
+            size=self.size,
+            gap_us=GAP_US,
+            target_bps=self.target_bps,
+        )
+        return expected_db(operation, situation)
+
     def run(self, seconds: float) -> VirtualDevice:
         end_us = self.now_us + round(seconds * MICRO)
         while self.now_us < end_us:
@@ -100,7 +114,6 @@ class VirtualDevice:
             return
         if self._busy_until_us > self.now_us:
             if self._waiting:
-                self.control.picture_waited(self.now_us)
                 self.late_us.append(self.now_us)
             self._waiting = True
             return
@@ -129,7 +142,15 @@ class VirtualDevice:
         if took_us > GAP_US * self.used.every:
             self.late_us.append(start_us)
         self._busy_until_us = start_us + took_us
-        self.control.coded(size, picture=self.size, encode_us=took_us, tries=1, is_anchor=is_anchor)
+        frame = CodedFrame(
+            took_us=took_us,
+            encode_us=took_us,
+            tries=1,
+            scale=self.used.scale,
+            pixels=math.prod(size),
+            is_anchor=is_anchor,
+        )
+        self.control.coded(frame, now_us=self._busy_until_us)
 
     def _took_us(self, size: tuple[int, int], start_us: int) -> int:
         codec, preset = self.used.codec, self.used.preset
