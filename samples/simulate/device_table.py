@@ -40,8 +40,7 @@ WORST = ("late_s", "codec_switches", "preset_switches", "size_switches")
 COLUMNS: Mapping[str, str] = {
     "psnr_y_shown": "PSNR",
     "late_frames": "late",
-    "late_s": "late s",
-    "late_s_worst": "worst",
+    "late_s_worst": "worst s",
     "freeze_s": "frozen s",
     "e2e_p95_ms": "e2e p95",
     "codec_switches_worst": "codec",
@@ -50,7 +49,7 @@ COLUMNS: Mapping[str, str] = {
 }
 WHOLE = ("e2e_p95_ms", "codec_switches_worst", "preset_switches_worst", "size_switches_worst")
 LEGEND = (
-    "means over the devices of a: PSNR-Y shown in dB, late pictures, seconds of them (and on the worst "
+    "means over the devices of a: PSNR-Y shown in dB, late pictures (and seconds of them on the worst "
     "device), frozen seconds, e2e in ms; switches of codec, preset and size on the device with the most"
 )
 # ours: what fits side by side on a page.
@@ -81,7 +80,7 @@ def print_devices(rows: Sequence[Row], *, console: Console) -> None:
     """A table for each size, on the terminal."""
     for size, group in groupby(rows, key=lambda row: row["size"]):
         table = Table(title=size, title_justify="left")
-        table.add_column("")
+        table.add_column("coded as", no_wrap=True)
         for heading in COLUMNS.values():
             table.add_column(heading, justify="right", no_wrap=True)
         for row in group:

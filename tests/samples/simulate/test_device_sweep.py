@@ -56,7 +56,7 @@ def test_markdown_has_the_means_and_then_single_devices() -> None:
     rows = device_rows(runs("adaptive", late_s=[0, 0.5], psnr=[42, None]))
     lines = markdown(rows).splitlines()
     assert lines[0].startswith("640x360, 2 devices; means over the devices of a: PSNR")
-    assert lines[4] == "| adaptive | 42.00 | 3.00 | 0.25 | 0.50 | 0.00 | 120 | 0 | 1 | 0 |"
+    assert lines[4] == "| adaptive | 42.00 | 3.00 | 0.50 | 0.00 | 120 | 0 | 1 | 0 |"
     assert lines[8] == "| coded as | 1x | 2x |"
     assert lines[10] == "| adaptive | 42.0 · 0.0 | – · 0.5 |"
 
