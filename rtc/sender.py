@@ -7,22 +7,14 @@ poll_encode(), poll_packets(), poll_rtcp() and poll_timeout().
 from __future__ import annotations
 
 import random
-from fractions import Fraction
 
-from ..codecs.types import Codec, EncodedFrame, Picture
+from ..codecs.types import EncodedFrame, Picture
 from ..ratecontrol.messages import DropReason
-from .adaptation.decisions import AdaptationDecision
-from .adaptation.decode_report import DecodeReport
-from .adaptation.health import DeviceHealth
-from .adaptation.operation import Operation
-from .adaptation.quality_limitation import QualityLimitationReason
-from .adaptation.settings import SenderLimits
 from .adaptation.stream_adaptation import StreamAdaptation
 from .encode_loop import Skipped
 from .encoder_session import EncodeJob
 from .flights import PacketFate
 from .loss_recovery import LossRecovery
-from .messages import NegotiatedCodec
 from .outgoing_stream import OutgoingStream, StreamSettings
 from .repair_answers import RepairAnswers
 from .resilience.decisions import Decision
@@ -33,15 +25,16 @@ from .rtp.packet import RtpPacket
 from .rtp.rtcp import ReceiverEstimatedMaximumBitrate, RtcpMessage
 from .rtp.rtcp_decode_report import DecodeReportMessage
 from .send_path import SendPath
+from .sender_controls import SenderControls
 from .sender_reports import SenderReports
 from .sender_settings import SenderSettings
 from .stats import OutboundCounters
-from .stream_rate import MIN_TARGET_BPS, StreamRate, checked_target
+from .stream_rate import MIN_TARGET_BPS, StreamRate
 
 __all__ = ["MIN_TARGET_BPS", "SenderCore", "SenderSettings"]
 
 
-class SenderCore:
+class SenderCore(SenderControls):
     """Takes the newest picture when the encoder is free, and answers what the receiver asks for."""
 
     def __init__(
@@ -90,48 +83,9 @@ class SenderCore:
         self._next_frame_id = 0
 
     @property
-    def target_bps(self) -> int:
-        """The rate that the encoder is asked to hold."""
-        return self._rate.target_bps
-
-    @property
-    def codec(self) -> NegotiatedCodec:
-        """What the next picture is encoded with."""
-        return self._adaptation.codec
-
-    @property
     def rtt_us(self) -> int | None:
         """Smoothed round-trip time by RTCP, None before the first report."""
         return self._reports.rtt_us
-
-    @property
-    def operation(self) -> Operation:
-        """All that the next picture is coded with."""
-        return self._adaptation.operation
-
-    def set_target(self, target_bps: int) -> None:
-        """Set the application's rate; the path, or a receiver's REMB, may hold it lower."""
-        self._rate.application_bps = checked_target(target_bps)
-
-    def set_limits(self, limits: SenderLimits) -> None:
-        """Send no more than this from the next picture on."""
-        self._adaptation.limits = limits
-        self._rate.limit_bps = limits.max_bps
-
-    def set_codec(self, codec: Codec | None) -> None:
-        """Go on with this negotiated codec, whatever speaks against it; None leaves it to adaptation again.
-
-        The next picture is a key frame if the codec changes.
-        """
-        self._adaptation.set_codec(codec)
-
-    def set_preset(self, preset: str | None) -> None:
-        """Code AV1 with this preset alone; "auto" leaves all of them to adaptation, None those that were set."""
-        self._adaptation.control.wishes.set_preset(preset)
-
-    def set_scale(self, scale: Fraction | None) -> None:
-        """Code at most this fraction of the pictures' size; None leaves it to adaptation again."""
-        self._adaptation.control.wishes.set_scale(scale)
 
     def set_ltr_ack(self, frame_id: int) -> None:
         """Tell the peer, with each frame, the newest long-term reference of its media that was decoded.
@@ -143,10 +97,6 @@ class SenderCore:
     def request_key(self) -> None:
         """Make the next picture a key frame."""
         self._recovery.request_key()
-
-    def quality_limitation_durations_us(self, *, now_us: int) -> dict[QualityLimitationReason, int]:
-        """W3C's qualityLimitationDurations, in us, up to now."""
-        return self._adaptation.limitation.durations_us(now_us=now_us)
 
     def handle_picture(self, picture: Picture) -> DropReason | None:
         """Take a captured picture; one that still waits for the encoder is dropped for it.
@@ -164,14 +114,6 @@ class SenderCore:
         self.counters.framesDropped += is_waiting
         self._pending = picture
         return None
-
-    def handle_health(self, health: DeviceHealth, *, now_us: int) -> None:
-        """Take a look at this side's device."""
-        self._adaptation.control.handle_health(health)
-
-    def handle_decode_report(self, report: DecodeReport, *, now_us: int) -> None:
-        """Take what the peer tells of its decoder, be it true or not."""
-        self._adaptation.control.handle_report(report, now_us=now_us)
 
     def handle_ltr_acks(self, frame_ids: list[int]) -> None:
         """Take what the peer's media acknowledges of ours: ReceiverCore.take_peer_acks()."""
@@ -279,10 +221,6 @@ class SenderCore:
     def poll_decisions(self) -> list[Decision]:
         """What was decided against loss since the last call, and why."""
         return self._recovery.poll_decisions()
-
-    def poll_adaptations(self) -> list[AdaptationDecision]:
-        """What was decided of codec, preset, size, pace and layers since the last call, and why."""
-        return self._adaptation.poll_decisions()
 
     def bye(self) -> bytes:
         """End the stream: what waits of it is forgotten; the RTCP packet that says so."""

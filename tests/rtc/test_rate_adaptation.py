@@ -13,9 +13,9 @@ from codecpilot.codecs.types import Codec, EncodedFrame
 from codecpilot.ratecontrol.frame_controller import FrameController
 from codecpilot.ratecontrol.messages import DropReason
 from codecpilot.rtc.adaptation.decisions import AdaptationReason
+from codecpilot.rtc.adaptation.quality_limitation import QualityLimitationReason
 from codecpilot.rtc.encoder_session import EncodeJob, EncoderSession
 from codecpilot.rtc.playout.freezes import FreezeDetector
-from codecpilot.rtc.adaptation.quality_limitation import QualityLimitationReason
 from codecpilot.rtc.rtp.extensions import ExtensionMap
 from codecpilot.rtc.rtp.rtcp import PictureLossIndication, ReceiverEstimatedMaximumBitrate
 from codecpilot.rtc.sender import SenderCore, SenderSettings
