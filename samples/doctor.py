@@ -9,12 +9,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from ..eligibility.models.client import ClientModel
     from .machine import Library, Machine, OptionalPart
     from .speed import Speed
 
 EXAMPLES = """examples:
   codecpilot doctor
   codecpilot doctor --json doctor.json
+  codecpilot doctor --calibrate talk.mp4 --json costs.json
+      what a frame costs here, for codecpilot eligibility simulate-fleet --costs
+  codecpilot doctor --model models/v2
+      with this machine's rtc_score
 """
 
 
@@ -29,6 +34,18 @@ def add_parser(subparsers: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything here, too")
+    parser.add_argument(
+        "--calibrate",
+        nargs="*",
+        metavar="CLIP",
+        help="measure costs at four sizes, on these files or on the project's scene",
+    )
+    parser.add_argument(
+        "--model",
+        type=Path,
+        metavar="MODEL",
+        help="also score this machine by an eligibility model",
+    )
     parser.set_defaults(run=run)
 
 
@@ -42,6 +59,7 @@ def run(args: argparse.Namespace) -> int:
     from .verdict import verdict
 
     check_json_path(args.json)
+    model = None if args.model is None else _load(args.model)
     console = Console()
     machine, libraries, parts = describe_machine(), find_libraries(), find_optional_parts()
     _print_machine(console, machine)
@@ -51,11 +69,15 @@ def run(args: argparse.Namespace) -> int:
         with console.status("measuring …"):
             speeds = measure_speeds()
         _print_speeds(console, speeds)
+    costs = [] if args.calibrate is None else _calibrate(console, args.calibrate)
     _print_parts(console, parts)
+    scores = {} if model is None else _print_scores(console, model)
     words = verdict(speeds, libraries=libraries, cores=machine.usable_cores)
     console.print("\n".join(words), style="bold", highlight=False)
     if args.json is not None:
-        _write(args.json, machine, libraries, parts, speeds, words)
+        _write(
+            args.json, machine, libraries, parts, speeds, words, {"costs": costs, "scores": scores}
+        )
     return 0 if speeds else 1
 
 
@@ -103,6 +125,37 @@ def _print_speeds(console: Console, speeds: list[Speed]) -> None:
     console.print(table)
 
 
+def _load(path: Path) -> ClientModel:
+    from ..eligibility.models.registry import load_client
+    from .eligibility.keys import public_key
+
+    return load_client(path, public_key=public_key(None))
+
+
+def _calibrate(console: Console, clips: list[str]) -> list[dict[str, Any]]:
+    from dataclasses import asdict
+
+    from .calibration import calibrate, steps
+    from .eligibility.progress import bar
+
+    with bar("calibrating", total=steps(clips)) as advance:
+        costs = calibrate(clips, on_step=lambda: advance(1))
+    console.print(f"costs of {len(costs)} codecs, presets and sizes measured; --json keeps them\n")
+    return [asdict(cost) for cost in costs]
+
+
+def _print_scores(console: Console, model: ClientModel) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from .eligibility.scoring import scores_by_size, scores_table, this_machine
+
+    subject = this_machine()
+    scores = scores_by_size(model, subject)
+    console.print(scores_table(model, subject, scores))
+    console.print()
+    return {size: asdict(score) for size, score in scores.items()}
+
+
 def _print_parts(console: Console, parts: list[OptionalPart]) -> None:
     for part in parts:
         state = "here" if not part.missing else f"not here: {part.missing}"
@@ -118,6 +171,7 @@ def _write(
     parts: list[OptionalPart],
     speeds: list[Speed],
     words: list[str],
+    asked: dict[str, Any],
 ) -> None:
     from dataclasses import asdict
 
@@ -131,5 +185,7 @@ def _write(
         "optional": [asdict(part) for part in parts],
         "speeds": [asdict(speed) for speed in speeds],
         "verdict": words,
+        # What only some ask for.
+        **{name: values for name, values in asked.items() if values},
     }
     write_json(path, report)

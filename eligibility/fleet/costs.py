@@ -39,16 +39,16 @@ def _cost(*values: float) -> FrameCost:
     return FrameCost(**dict(zip(names, values, strict=True)))
 
 
-# Measured by `codecpilot doctor --calibrate`, one core of a two-core x86-64 cloud machine with AVX-512.
-# ultralow codes half the size, so its cost a pixel asked for is small.
+# Measured 2026-11-30 by `codecpilot doctor --calibrate` on three talking-head clips, one core of a two-core x86-64
+# cloud machine with AVX-512. ultralow codes half the size, so its cost a pixel asked for is small.
 DEFAULT_COSTS: CostTable = MappingProxyType(
     {
-        "ultralow": _cost(360, 1.88, 230, 0.29),
-        "low": _cost(100, 6.94, 100, 1.30),
-        "default": _cost(100, 7.81, 100, 1.74),
-        "high": _cost(1070, 10.1, 530, 1.59),
-        "best": _cost(570, 14.9, 300, 1.74),
-        H264: _cost(270, 4.92, 70, 1.01),
+        "ultralow": _cost(66, 1.85, 13, 0.46),
+        "low": _cost(90, 4.32, 28, 1.11),
+        "default": _cost(99, 4.84, 36, 1.47),
+        "high": _cost(0, 8.21, 35, 1.88),
+        "best": _cost(192, 10.1, 63, 1.50),
+        H264: _cost(76, 4.51, 28, 1.09),
     }
 )
 

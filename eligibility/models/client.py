@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,8 +15,8 @@ import numpy as np
 from ...codecs.errors import LocalError
 from ..schema import SCHEMA_VERSION
 from .arrays import scorer_of_arrays
-from .calls import HARDWARE, REQUEST, SIGNALS, Floats
-from .columns import FEATURES, NO_EVIDENCE, OF_MODEL, OF_PROBE, OF_SOC
+from .calls import GIB, HARDWARE, REQUEST, SIGNALS, Floats, model_name
+from .columns import FEATURES, NO_EVIDENCE, OF_MODEL, OF_PROBE, OF_SOC, SYSTEMS
 from .history import NOTHING, Signals
 from .reference import REFERENCE_FPS, REFERENCE_PX, is_low_tier
 from .strength import interval, worth_of
@@ -66,6 +67,21 @@ class Device:
     os_version: float | None = None
     os_code: float | None = None
 
+    @classmethod
+    def of_columns(cls, columns: Mapping[str, Any]) -> Device:
+        """By the device columns of a telemetry row."""
+        model, version = columns["device_model"], re.match(r"\d{1,6}", columns["os_version"] or "")
+        memory_bytes = columns["memory_bytes"]
+        return cls(
+            name=None if model is None else model_name(brand=columns["device_brand"], model=model),
+            soc=columns["soc"],
+            cores=columns["cores"],
+            memory_gib=None if memory_bytes is None else memory_bytes / GIB,
+            release_year=columns["release_year"],
+            os_version=None if version is None else float(version[0]),
+            os_code=system_code(columns["os"]),
+        )
+
     def columns(self) -> dict[str, Floats]:
         """As HARDWARE of calls.py, one row."""
         return {name: _one(getattr(self, name)) for name in HARDWARE}
@@ -75,8 +91,8 @@ class Device:
 class Score:
     """rtc_score is the chance of a good call; 90 % of what such devices turn out to be lies in low..high.
 
-    evidence says what it rests on: calls, soc, probe or hardware; is_admitted whether it passes its tier's
-    threshold. slowness is against the reference machine, None where nothing tells.
+    evidence says what it rests on: calls, soc, probe or hardware; threshold is its tier's: of the held-out
+    calls from there on 2 % were bad. slowness is against the reference machine, None where nothing tells.
     """
 
     rtc_score: float
@@ -86,7 +102,12 @@ class Score:
     evidence: str
     n_calls: int
     slowness: float | None
-    is_admitted: bool
+    threshold: float
+
+    @property
+    def is_admitted(self) -> bool:
+        """Whether such calls belong on AV1."""
+        return self.rtc_score >= self.threshold
 
 
 class ClientModel:
@@ -155,7 +176,7 @@ class ClientModel:
             evidence=EVIDENCE[int(at["evidence"])],
             n_calls=int(at["n_calls"]),
             slowness=at["slowness"] if at["slowness"] == at["slowness"] else None,
-            is_admitted=chance >= forest.threshold,
+            threshold=forest.threshold,
         )
 
     def knows(self, name: str) -> bool:
@@ -209,6 +230,11 @@ class ClientModel:
 
 
 _AT = {name: FEATURES.index(name) for name in ("slowness", "evidence", "n_calls")}
+
+
+def system_code(name: str | None) -> float | None:
+    """The place in SYSTEMS; None for what is not among them."""
+    return float(SYSTEMS.index(name)) if name in SYSTEMS else None
 
 
 def _one(value: float | None) -> Floats:

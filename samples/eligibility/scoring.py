@@ -13,8 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ...codecs.errors import LocalError
-from ...eligibility.models.client import ClientModel, Device, Request, Score
-from ...eligibility.models.columns import SYSTEMS
+from ...eligibility.models.client import ClientModel, Device, Request, Score, system_code
 from ...eligibility.models.registry import load_client
 from ..json_file import check_json_path, write_json
 from ..text_file import read_text
@@ -43,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     subject = _subject(args, model)
     scores = scores_by_size(model, subject)
     console = Console(highlight=False)
-    console.print(_table(model, subject, scores))
+    console.print(scores_table(model, subject, scores))
     if args.json is not None:
         sizes = [{"size": size, **asdict(score)} for size, score in scores.items()]
         simulated = bool(model.card.get("simulated"))
@@ -64,22 +63,34 @@ def scores_by_size(model: ClientModel, subject: Subject) -> dict[str, Score]:
 
 def this_machine() -> Subject:
     """Its facts, and a probe of its speed."""
-    import platform
-
-    from ..machine import describe_machine
+    from ..this_device import device_columns
     from .probe import probe_slowness
 
-    machine = describe_machine()
-    system = {"Darwin": "macos"}.get(platform.system(), platform.system().lower())
-    return Subject(
-        title=f"this machine ({machine.processor})",
-        device=Device(
-            cores=machine.usable_cores,
-            memory_gib=machine.memory_bytes / (1 << 30),
-            os_code=float(SYSTEMS.index(system)) if system in SYSTEMS else None,
-        ),
-        probe=probe_slowness(),
+    columns = device_columns()
+    device = Device.of_columns(columns)
+    return Subject(title=f"this machine ({device.name})", device=device, probe=probe_slowness())
+
+
+def scores_table(model: ClientModel, subject: Subject, scores: dict[str, Score]) -> Table:
+    """For people."""
+    first = next(iter(scores.values()))
+    label = "; the model was trained on a SIMULATED fleet" if model.card.get("simulated") else ""
+    speed = "" if first.slowness is None else f", {1 / first.slowness:.2f} of the reference speed"
+    table = Table(
+        "both ways, 30 fps",
+        "rtc_score",
+        "90 % interval",
+        "AV1",
+        title=f"{subject.title}: {first.tier} tier, by {first.evidence}{speed}{label}",
+        title_justify="left",
+        box=None,
     )
+    for size, score in scores.items():
+        interval = f"{score.low:.2f} to {score.high:.2f}"
+        table.add_row(
+            size, f"{score.rtc_score:.3f}", interval, "yes" if score.is_admitted else "no"
+        )
+    return table
 
 
 def export(args: argparse.Namespace) -> int:
@@ -123,8 +134,7 @@ def _read_device(path: Path) -> Subject:
             name: float(told[name]) for name in NUMBERS if told.get(name) is not None
         }
         probe = values.pop("probe", None)
-        os = told.get("os")
-        code = float(SYSTEMS.index(os)) if os in SYSTEMS else None
+        code = system_code(told.get("os"))
         device = Device(name=told.get("name"), soc=told.get("soc"), os_code=code, **values)
     except (ValueError, TypeError, AttributeError) as error:
         if isinstance(error, LocalError):
@@ -133,24 +143,3 @@ def _read_device(path: Path) -> Subject:
     if probe is not None and not 0 < probe < 1e6:
         raise LocalError(f"{path}: probe {probe} is outside 0..1000000")
     return Subject(title=device.name or str(path), device=device, probe=probe)
-
-
-def _table(model: ClientModel, subject: Subject, scores: dict[str, Score]) -> Table:
-    first = next(iter(scores.values()))
-    label = "; the model was trained on a SIMULATED fleet" if model.card.get("simulated") else ""
-    speed = "" if first.slowness is None else f", {1 / first.slowness:.2f} of the reference speed"
-    table = Table(
-        "both ways, 30 fps",
-        "rtc_score",
-        "90 % interval",
-        "AV1",
-        title=f"{subject.title}: {first.tier} tier, by {first.evidence}{speed}{label}",
-        title_justify="left",
-        box=None,
-    )
-    for size, score in scores.items():
-        interval = f"{score.low:.2f} to {score.high:.2f}"
-        table.add_row(
-            size, f"{score.rtc_score:.3f}", interval, "yes" if score.is_admitted else "no"
-        )
-    return table
