@@ -138,11 +138,12 @@ class SenderDriver(Pump):
             return
         capture_us = times.map(frame.pts, frame.time_base, now_us=now_us())
         try:
-            picture = picture_from_frame(frame, capture_us=capture_us)
+            self.core.handle_picture(picture_from_frame(frame, capture_us=capture_us))
         except LocalError as error:
             self._refuse(error)
-            return
-        self.core.handle_picture(picture)
+        except Exception:
+            # Whatever it was: the pictures behind this one are still to be sent.
+            logger.exception("a picture was dropped that caused this; the call goes on")
         self.wake()
 
     def _take_health(self, health: DeviceHealth) -> None:

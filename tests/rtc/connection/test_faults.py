@@ -40,6 +40,27 @@ async def test_a_picture_that_cannot_be_encoded_is_left_out_and_the_call_goes_on
         assert viewer.sizes == [(64, 64)]
 
 
+async def test_a_fault_of_the_core_over_a_picture_costs_that_picture_alone(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with in_call(call(), call()) as (a, b):
+        viewer = Viewer(b)
+        sender = a.addTrack(DrawnTrack())
+        await negotiate(a, b)
+        await eventually(lambda: viewer.count > 5, "pictures arrive")
+        handle, faults = sender.core.handle_picture, [ZeroDivisionError("a fault of ours")]
+
+        def fail(picture: Any) -> Any:
+            if faults:
+                raise faults.pop()
+            return handle(picture)
+
+        sender.core.handle_picture = fail
+        seen = viewer.count
+        await eventually(lambda: not faults and viewer.count > seen + 5, "pictures go on")
+        assert [r.levelname for r in caplog.records if "was dropped" in r.getMessage()] == ["ERROR"]
+
+
 async def test_what_is_no_picture_is_left_out_and_the_call_goes_on() -> None:
     class Packets(DrawnTrack):
         async def recv(self) -> Any:
