@@ -125,7 +125,7 @@ async def test_a_throttled_peer_gives_up_quality_in_time_and_gets_it_back() -> N
             limited_us = wall_us()
             limit.set(LEFT_RATIO * used)
             await eventually(lambda: peer.rank() < former, "it gives up quality", within_s=5)
-            assert peer.decisions[-1]["reason"] == "encode latency"
+            assert peer.decisions[-1]["reason"] in ("encode latency", "CPU pressure")
             await asyncio.sleep(LIMITED_S)
             limit.set(None)
             freed_us = wall_us()
