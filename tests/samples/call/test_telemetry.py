@@ -32,7 +32,7 @@ from codecpilot.samples.call.telemetry import RowWriter
 from tests.eligibility.rows import call
 
 writer = RowWriter(Store(Path(sys.argv[1])))
-for row in call(4, encode_p95_us=60_000):
+for row in call(3, encode_p95_us=60_000):
     writer.write(row)
 os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -45,7 +45,7 @@ def test_a_killed_call_has_left_all_intervals_that_were_over_and_how_it_went(tmp
     assert killed.returncode != 0
     rows = Store(tmp_path).connect()
 
-    assert sorted(rows.interval_index.execute()) == [0, 1, 2, 3]
+    assert sorted(rows.interval_index.execute()) == [0, 1, 2]
     assert call_features(rows).bad.execute().tolist() == [1]
 
 
@@ -105,7 +105,9 @@ def test_a_full_disk_ends_the_telemetry_and_not_the_call(tmp_path: Path, monkeyp
 
 def test_a_call_of_some_seconds_is_a_row_a_side_that_features_are_made_of(tmp_path: Path):
     folder = tmp_path / "new" / "store"
-    options = ["--headless", "--seconds", "5", "--size", "320x180", "--adaptation", "off"]
+    options = ["--headless", "--seconds", "5", "--size", "320x180", "--fps", "15"]
+    # Whatever else the machine does, AV1 is sent.
+    options += ["--adaptation", "off"]
     code = "from codecpilot.samples.cli import main; raise SystemExit(main())"
     command = [sys.executable, "-c", code, "call", *options, "--telemetry", str(folder)]
     run = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
@@ -118,9 +120,10 @@ def test_a_call_of_some_seconds_is_a_row_a_side_that_features_are_made_of(tmp_pa
     assert (told.call_id.nunique(), set(told.source), set(told.codec)) == (1, {"call"}, {"AV1"})
     assert set(told.encoder.str.split().str[0]) == {"libaom"}
     assert (told.width == 320).all()
-    assert told.frames_captured.between(150, 400).all()
-    assert told.frames_encoded.between(50, 400).all()
-    assert told.fps.between(8, 40).all()
+    assert told.frames_captured.between(75, 200).all()
+    assert told.frames_encoded.between(25, 200).all()
+    assert told.fps.between(4, 20).all()
+    assert told.av_offset_p95_us.between(1, 3_000_000).all()
     assert (told.decode_p95_us >= told.decode_p50_us).all()
     assert list(features.n_intervals) == [1, 1]
     assert features.encode_load.between(1e-4, 20).all()
