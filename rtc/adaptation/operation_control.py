@@ -69,7 +69,7 @@ class OperationControl:
         )
         self._rate_scale = FULL_SIZE
         self._held_by: AdaptationReason | None = None
-        self._interval_us = 0
+        self._situation: Situation | None = None
 
     @property
     def held_by(self) -> AdaptationReason | None:
@@ -83,20 +83,22 @@ class OperationControl:
 
     def handle_report(self, report: DecodeReport, *, now_us: int) -> None:
         """Take what the peer tells of its decoder."""
-        if self._interval_us:
-            self._peer.handle(report, used=self.used, interval_us=self._interval_us, now_us=now_us)
+        if self._situation is not None:
+            self._peer.handle(report, self._situation, now_us=now_us)
 
     def coded(self, frame: CodedFrame, *, now_us: int) -> None:
         """A frame came of the operation in use."""
+        if self._situation is None:
+            return
         self._rate_scale = frame.scale if frame.scale < self.used.scale else FULL_SIZE
-        self._encode_time.coded(
-            frame, operation=self.used, interval_us=self._interval_us, now_us=now_us
-        )
+        interval_us = self._situation.interval_us(self.used)
+        self._encode_time.coded(frame, operation=self.used, interval_us=interval_us, now_us=now_us)
 
     def skipped(self, encode_us: int) -> None:
         """A picture took so long and was not sent after all."""
-        if encode_us:
-            self._encode_time.load.frame(encode_us, interval_us=self._interval_us, is_anchor=False)
+        if encode_us and self._situation is not None:
+            interval_us = self._situation.interval_us(self.used)
+            self._encode_time.load.frame(encode_us, interval_us=interval_us, is_anchor=False)
 
     def decide(
         self,
@@ -125,8 +127,9 @@ class OperationControl:
         if choice is not None:
             self._use(choice, now_us=now_us)
             situation = replace(situation, used=self.used)
+        if choice is not None or self._situation is None:
             self._held_by = self._holding(situation)
-        self._interval_us = situation.interval_us(self.used)
+        self._situation = situation
         return choice
 
     def _use(self, choice: Choice, *, now_us: int) -> None:

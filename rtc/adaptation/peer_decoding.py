@@ -19,6 +19,8 @@ from .situation import Situation, Step
 BEHIND_RATIO = 0.9
 FIT_RATIO = 0.7
 SPARE_RATIO = 0.6
+# Ours: and what is decoded with the same codec next is clearly less, whatever was to be expected.
+LESS = 0.75
 # Ours: with frames dropped or waiting, or this much, one report is enough; else it takes two in a row.
 CLEARLY_BEHIND_RATIO = 1.2
 WAITING_FRAMES = 2
@@ -68,14 +70,12 @@ class PeerDecoding:
             self._began_us = now_us
             self._h264_ns_at_first = None
 
-    def handle(
-        self, report: DecodeReport, *, used: Operation, interval_us: int, now_us: int
-    ) -> None:
-        """Take a report; pictures are sent each interval_us with the operation in use."""
+    def handle(self, report: DecodeReport, situation: Situation, *, now_us: int) -> None:
+        """Take a report about what is sent in that situation."""
         settled_us = self._began_us + min(report.interval_us, REPORT_MAX_US) + SETTLE_US
-        if report.codec is used.codec and now_us >= settled_us and report.frames_decoded:
-            self._follow(report, interval_us=interval_us, now_us=now_us)
-        if self.is_av1_refused and used.codec is Codec.H264 and self._may_return(report, now_us):
+        if report.codec is situation.used.codec and now_us >= settled_us and report.frames_decoded:
+            self._follow(report, situation, now_us=now_us)
+        if self.is_av1_refused and self._may_return(report, situation, now_us=now_us):
             self.is_av1_refused = False
             self._returned_us = now_us
 
@@ -88,18 +88,28 @@ class PeerDecoding:
         if strictly and self.is_av1_refused and operation.codec is Codec.AV1:
             ratio = None if self._left is None else self._left.decode_us / self._left.interval_us
             return _refusal(operation, ratio, BEHIND_RATIO)
-        ns = self._ns.get(operation.codec)
-        if ns is None or step is Step.KEEP:
+        ratio = self._ratio(operation, situation)
+        if ratio is None or step is Step.KEEP:
             return None
-        decode_us = ns * situation.pixels(operation) / 1000
-        ratio = decode_us / situation.interval_us(operation)
         limit = FIT_RATIO if step is Step.LEAVE else SPARE_RATIO
+        if self._behind_ratio is not None and operation.codec is situation.used.codec:
+            limit = min(limit, LESS * (self._ratio(situation.used, situation) or 0.0))
         return _refusal(operation, ratio, limit) if ratio > limit else None
 
-    def _follow(self, report: DecodeReport, *, interval_us: int, now_us: int) -> None:
+    def _ratio(self, operation: Operation, situation: Situation) -> float | None:
+        """The part of the frame interval that decoding would take; None where nothing is known."""
+        ns = self._ns.get(operation.codec)
+        if ns is None:
+            return None
+        decode_us = ns * situation.pixels(operation) / 1000
+        return decode_us / situation.interval_us(operation)
+
+    def _follow(self, report: DecodeReport, situation: Situation, *, now_us: int) -> None:
+        # How large the pictures are is known better here than by the report.
+        used = situation.used
+        interval_us = situation.interval_us(used)
         ratio = report.decode_p50_us / interval_us
-        pixels = max(1, report.width * report.height)
-        ns = self._ns[report.codec] = 1000 * report.decode_p50_us / pixels
+        ns = self._ns[report.codec] = 1000 * report.decode_p50_us / situation.pixels(used)
         if report.codec is Codec.H264 and self._h264_ns_at_first is None:
             self._h264_ns_at_first = ns
         if not _is_behind(report, ratio):
@@ -117,14 +127,18 @@ class PeerDecoding:
             lasted_us = now_us - self._returned_us
             self._return.ended(lasted_us)
             self._trial.ended(lasted_us)
+            self._returned_us = None
         self.is_av1_refused, self._probed = True, None
         self._left_us = now_us
         self._left = _Left(
             decode_us=decode_us, interval_us=interval_us, ns=self._ns.get(Codec.AV1, 0.0)
         )
 
-    def _may_return(self, report: DecodeReport, now_us: int) -> bool:
+    def _may_return(self, report: DecodeReport, situation: Situation, *, now_us: int) -> bool:
         """Whether AV1 would be decoded in time by what is known, or may be tried without knowing."""
+        if situation.used.codec is Codec.AV1:
+            # For want of H.264 there is less of it, and what more would take is known.
+            return self._behind_ratio is None and now_us - self._left_us >= self._return.hold_us
         if report.av1_decode_us is not None:
             self._probed = (now_us, report.av1_decode_us)
         elapsed_us, left = now_us - self._left_us, self._left

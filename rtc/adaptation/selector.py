@@ -55,6 +55,8 @@ class Selector:
         self._better_since_us: int | None = None
         self._left_for: AdaptationReason | None = None
         """Why the codec was left that is not in use."""
+        self._lowered_for: AdaptationReason | None = None
+        """Why a better operation was left."""
         self._leave_us = self._look_us = now_us
 
     def choose(self, options: Sequence[Operation], situation: Situation) -> Choice | None:
@@ -126,9 +128,8 @@ class Selector:
             return None
         if self._better_since_us is None:
             self._better_since_us = situation.now_us
-        reason = AdaptationReason.SPARE_TIME
-        if best.codec is not used.codec:
-            reason = _RECOVERED.get(self._left_for, reason)
+        cause = self._lowered_for if best.codec is used.codec else self._left_for
+        reason = _RECOVERED.get(cause, AdaptationReason.SPARE_TIME)
         # Power that is back is no matter of measuring.
         hold_us = 0 if reason is AdaptationReason.POWER else self._patience.hold_us
         if situation.now_us - self._better_since_us < hold_us:
@@ -189,6 +190,7 @@ class Selector:
         elif self._improvement is not None:
             self._judge(*self._improvement, now_us=now_us)
             self._improvement = None
+        self._lowered_for = None if choice.improves else choice.reason
         if choice.operation.codec is not situation.used.codec:
             is_battery = choice.reason is AdaptationReason.BATTERY
             self._hold.switched(improves=choice.improves, may_return=is_battery, now_us=now_us)
