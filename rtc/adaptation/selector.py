@@ -114,9 +114,12 @@ class Selector:
     def _improved(self, options: Sequence[Operation], situation: Situation) -> Choice | None:
         """A better operation that has been at hand for long enough."""
         used, used_db = situation.used, expected_db(situation.used, situation)
+        # Another codec than the application's first is for want of that alone.
+        first = [option for option in options if option.codec is options[0].codec]
+        is_first_best = used == max(first, key=lambda option: expected_db(option, situation))
         better = [
             option
-            for option in options
+            for option in (first if is_first_best else options)
             if expected_db(option, situation)
             > used_db + (GAIN_DB if option.codec is used.codec else CODEC_GAIN_DB)
             and not self._is_held(option, situation)

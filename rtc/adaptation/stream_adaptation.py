@@ -192,7 +192,8 @@ class StreamAdaptation:
         if layers != told.layers:
             return AdaptationReason.LOSS
         is_pace = self._every != told.operation.every
-        return AdaptationReason.RATE if is_pace else AdaptationReason.APPLICATION
+        is_limit = self._every == self._limit_every > self._frame_rate.every
+        return AdaptationReason.RATE if is_pace and not is_limit else AdaptationReason.APPLICATION
 
 
 def _seen(decision: AdaptationDecision) -> tuple[Operation, tuple[int, int], int]:

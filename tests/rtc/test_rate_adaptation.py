@@ -28,7 +28,9 @@ MICRO = 1_000_000
 class Stream:
     """A camera and a core whose jobs take encode_us; a receiver's REMB is what the path allows."""
 
-    def __init__(self, *, codecs=(AV1, H264), target_bps: int = 400_000, fps: int = 30) -> None:
+    def __init__(
+        self, *, codecs=(AV1, H264), target_bps: int = 400_000, fps: int = 30, **settings
+    ) -> None:
         self.now_us, self.gap_us = MICRO, MICRO // fps
         self.core = SenderCore(
             settings=SenderSettings(
@@ -37,6 +39,7 @@ class Stream:
                 codecs=codecs,
                 extensions=ExtensionMap(IDS),
                 target_bps=target_bps,
+                **settings,
             ),
             rng=random.Random(1),
             now_us=self.now_us,
