@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ...codecs.types import Codec
 from .codec_hold import CodecHold
 from .decisions import AdaptationReason, Refusal
 from .encode_time import EncodeTime
@@ -114,12 +115,10 @@ class Selector:
     def _improved(self, options: Sequence[Operation], situation: Situation) -> Choice | None:
         """A better operation that has been at hand for long enough."""
         used, used_db = situation.used, expected_db(situation.used, situation)
-        # Another codec than the application's first is for want of that alone.
-        first = [option for option in options if option.codec is options[0].codec]
-        is_first_best = used == max(first, key=lambda option: expected_db(option, situation))
+        options = _instead(options, situation)
         better = [
             option
-            for option in (first if is_first_best else options)
+            for option in options
             if expected_db(option, situation)
             > used_db + (GAIN_DB if option.codec is used.codec else CODEC_GAIN_DB)
             and not self._is_held(option, situation)
@@ -215,6 +214,18 @@ class _Against:
     reason: AdaptationReason
     refusal: Refusal
     must: bool
+
+
+def _instead(options: Sequence[Operation], situation: Situation) -> Sequence[Operation]:
+    """What may be better than the operation in use: H.264 is only for want of AV1's best.
+
+    Where the application named H.264 first, the rate has its say on that.
+    """
+    av1 = [option for option in options if option.codec is Codec.AV1]
+    if not av1 or options[0].codec is not Codec.AV1:
+        return options
+    best = max(av1, key=lambda option: expected_db(option, situation))
+    return av1 if situation.used == best else options
 
 
 _RECOVERED: dict[AdaptationReason | None, AdaptationReason] = {
