@@ -26,7 +26,7 @@ KEY_DIVISOR = 3.5
 
 # libwebrtc overuse_frame_detector.cc: CpuOveruseOptions, kCheckForOveruseIntervalMs and its neighbours.
 HIGH_RATIO, LOW_RATIO = 0.85, 0.42
-CHECK_INTERVAL_US = 5_000_000
+FIRST_CHECK_US, CHECK_INTERVAL_US = 100_000, 5_000_000
 MIN_CHECKS = 3
 CHECKS_ABOVE = 2
 QUICK_RAMP_UP_US, RAMP_UP_US, MAX_RAMP_UP_US = 10_000_000, 40_000_000, 240_000_000
@@ -60,9 +60,7 @@ class SpeedLadder:
             self._go(1)
 
     def _go(self, step: int) -> None:
-        place = min(max(self._place + step, 0), len(PRESETS) - 1)
-        if place != self._place:
-            self._place, self._fast, self._slow = place, None, None
+        self._place = min(max(self._place + step, 0), len(PRESETS) - 1)
 
 
 class OveruseDetector:
@@ -71,7 +69,7 @@ class OveruseDetector:
     def __init__(self, *, now_us: int) -> None:
         self._place = 0
         self._usage: float | None = None
-        self._next_us = now_us + CHECK_INTERVAL_US
+        self._next_us = now_us + FIRST_CHECK_US
         self._checks = self._above = self._overuses = 0
         self._ramp_up_us = RAMP_UP_US
         self._is_quick = False
