@@ -24,7 +24,8 @@ async def test_each_direction_has_a_codec_of_its_own_and_they_change_places(
 ) -> None:
     peer = chromium_peer()
     await peer.open(camera=True)
-    async with in_call(call(send_codecs=("H264", "AV1"))) as (pc,):
+    # A browser takes no notice of a score.
+    async with in_call(call(send_codecs=("H264", "AV1"), rtc_score=0.9)) as (pc,):
         viewer = Viewer(pc)
         sender = pc.addTrack(DrawnTrack(width=640, height=360))
         sender.set_codec("H264")
