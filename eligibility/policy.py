@@ -6,7 +6,7 @@ Pure. What a call does once it runs is adaptation's business; this is where it s
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .fleet.costs import DEFAULT_COSTS
 from .models.client import ClientModel, Device, Request
@@ -82,12 +82,13 @@ def side_report(
     battery_ratio: float | None = None,
 ) -> SideReport:
     """Score a device for each step of the table, sending and receiving."""
-    state = {"on_power": on_power, "battery_ratio": battery_ratio}
-    usual = model.score(device, request=Request(**state), probe=probe)  # type: ignore[arg-type]
-    send, receive = {}, {}
+    state = Request(on_power=on_power, battery_ratio=battery_ratio)
+    usual = model.score(device, request=state, probe=probe)
+    send: dict[Pace, float] = {}
+    receive: dict[Pace, float] = {}
     for px, fps in dict.fromkeys(_pace(step) for step in STEPS):
-        sending = Request(px=px, fps=fps, **state)  # type: ignore[arg-type]
-        receiving = Request(receive_px=px, receive_fps=fps, **state)  # type: ignore[arg-type]
+        sending = replace(state, px=px, fps=fps)
+        receiving = replace(state, receive_px=px, receive_fps=fps)
         for margins, request in ((send, sending), (receive, receiving)):
             score = model.score(device, request=request, probe=probe)
             margins[px, fps] = score.rtc_score - score.threshold

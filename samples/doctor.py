@@ -147,11 +147,11 @@ def _calibrate(console: Console, clips: list[str]) -> list[dict[str, Any]]:
 def _print_scores(console: Console, model: ClientModel) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from .eligibility.scoring import scores_by_size, scores_table, this_machine
+    from .eligibility.scoring import print_scores, scores_by_size, this_machine
 
     subject = this_machine()
     scores = scores_by_size(model, subject)
-    console.print(scores_table(model, subject, scores))
+    print_scores(console, model, subject, scores)
     console.print()
     return {size: asdict(score) for size, score in scores.items()}
 

@@ -51,5 +51,7 @@ def _sums(good: Ints, score: Floats) -> tuple[Floats, Floats]:
 
 
 def _thinned(x: Floats, y: Floats) -> list[Point]:
-    places = np.unique(np.linspace(0, len(x) - 1, POINTS).astype(np.int64)) if len(x) else []
+    if not len(x):
+        return []
+    places = np.unique(np.linspace(0, len(x) - 1, POINTS).astype(np.int64))
     return [(float(x[place]), float(y[place])) for place in places]

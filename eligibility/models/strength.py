@@ -14,8 +14,9 @@ MANY_CALLS = 10
 """Own calls from which on a score counts as well known (ours)."""
 CLASSES = ("none", "probe", "soc", "few", "many")
 Z90 = 1.645
-# Ours: below one call a score says nothing, and none is known better than a thousand calls would tell.
-LEAST_CALLS, MOST_CALLS = 1.0, 1000.0
+# Ours: below one call a score says nothing; none is known better than two hundred calls would tell, as a few
+# hundred device models do not show how much less than that they differ.
+LEAST_CALLS, MOST_CALLS = 1.0, 200.0
 
 
 def class_of(*, evidence: float, n_calls: float) -> str:

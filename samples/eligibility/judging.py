@@ -50,16 +50,11 @@ def print_results(console: Console, evaluation: Evaluation) -> None:
     good = evaluation.examples.good
     devices = len(set(evaluation.examples.model.tolist()))
     label = "SIMULATED: " if evaluation.calls.simulated else ""
-    table = Table(
-        "model",
-        "calls",
-        "AUC",
-        "calibration error",
-        "on AV1 at 2 % bad",
-        title=f"{label}{len(good)} calls of {devices} held-out device models, {good.mean():.0%} good",
-        title_justify="left",
-        box=None,
+    console.print(
+        f"{label}{len(good)} calls of {devices} held-out device models, {good.mean():.0%} good",
+        soft_wrap=True,
     )
+    table = Table("model", "calls", "AUC", "calibration error", "on AV1 at 2 % bad", box=None)
     for result in evaluation.results:
         rows = {
             "": result.whole,

@@ -41,8 +41,7 @@ def run(args: argparse.Namespace) -> int:
     model = load_client(args.model, public_key=public_key(args.key))
     subject = _subject(args, model)
     scores = scores_by_size(model, subject)
-    console = Console(highlight=False)
-    console.print(scores_table(model, subject, scores))
+    print_scores(Console(highlight=False), model, subject, scores)
     if args.json is not None:
         sizes = [{"size": size, **asdict(score)} for size, score in scores.items()]
         simulated = bool(model.card.get("simulated"))
@@ -71,26 +70,22 @@ def this_machine() -> Subject:
     return Subject(title=f"this machine ({device.name})", device=device, probe=probe_slowness())
 
 
-def scores_table(model: ClientModel, subject: Subject, scores: dict[str, Score]) -> Table:
+def print_scores(
+    console: Console, model: ClientModel, subject: Subject, scores: dict[str, Score]
+) -> None:
     """For people."""
     first = next(iter(scores.values()))
     label = "; the model was trained on a SIMULATED fleet" if model.card.get("simulated") else ""
     speed = "" if first.slowness is None else f", {1 / first.slowness:.2f} of the reference speed"
-    table = Table(
-        "both ways, 30 fps",
-        "rtc_score",
-        "90 % interval",
-        "AV1",
-        title=f"{subject.title}: {first.tier} tier, by {first.evidence}{speed}{label}",
-        title_justify="left",
-        box=None,
-    )
+    title = f"{subject.title}: {first.tier} tier, by {first.evidence}{speed}{label}"
+    console.print(title, soft_wrap=True, markup=False)
+    table = Table("both ways, 30 fps", "rtc_score", "90 % interval", "AV1", box=None)
     for size, score in scores.items():
         interval = f"{score.low:.2f} to {score.high:.2f}"
         table.add_row(
             size, f"{score.rtc_score:.3f}", interval, "yes" if score.is_admitted else "no"
         )
-    return table
+    console.print(table)
 
 
 def export(args: argparse.Namespace) -> int:

@@ -39,7 +39,12 @@ def test_a_score_that_wavers_about_the_threshold_does_not_change_the_plan():
     wavering = start_plan(side(-0.05), side(0.1), previous=first)
     fallen = start_plan(side(-0.09), side(0.1), previous=first)
     risen = start_plan(side(-0.05), side(0.1), previous=fallen)
-    assert (first.codec, wavering.codec, fallen.codec, risen.codec) == ("AV1", "AV1", "H264", "H264")
+    assert (first.codec, wavering.codec, fallen.codec, risen.codec) == (
+        "AV1",
+        "AV1",
+        "H264",
+        "H264",
+    )
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def _cpu_s(client: ClientModel, rows: np.ndarray) -> float:
 
 
 def test_scoring_needs_neither_scikit_learn_nor_the_extra(saved):
-    absent = "sklearn scipy skops pandas pyarrow duckdb ibis threadpoolctl".split()
+    absent = ["sklearn", "scipy", "skops", "pandas", "pyarrow", "duckdb", "ibis", "threadpoolctl"]
     code = (
         f"import sys; sys.modules.update(dict.fromkeys({absent!r}))\n"
         "from pathlib import Path\n"
