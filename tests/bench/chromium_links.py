@@ -64,6 +64,8 @@ def ours(clip: Path, link: EmulatedLink, *, seconds: int, seed: int) -> dict[str
             *(str(Path(sys.executable).with_name("codecpilot")), "call", "--headless"),
             *("--source", str(clip), "--size", "{}x{}".format(*SIZE), "--fps", str(FPS)),
             *("--bitrate", "800", "--seconds", str(seconds), "--seed", str(seed)),
+            # What is compared is how the link is used, whatever else the machine does.
+            *("--adaptation", "off"),
             *("--audio", "0", "--json", str(report), *link.options()),
         ]
         subprocess.run(command, check=True, capture_output=True)
