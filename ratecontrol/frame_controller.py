@@ -214,14 +214,17 @@ class FrameController:
 
     def _follow_size(self, attempt: Attempt) -> None:
         """Later frames keep the size that this one had to take; else steering moves the ladder."""
-        key = attempt.plan.kind is FrameKind.KEY
-        if key or attempt.scale != attempt.plan.scale:
-            self._ladder.forced(attempt.scale)
-        elif attempt.scale == self._ladder.scale:
+        key, scale = attempt.plan.kind is FrameKind.KEY, attempt.scale
+        # Whoever asks for no more than this may ask for more again, which says nothing of the rate.
+        is_asked = scale == attempt.plan.scale == max(attempt.sizes) < self._ladder.scale
+        if (key and not is_asked) or scale != attempt.plan.scale:
+            self._ladder.forced(scale)
+        elif is_asked or scale == self._ladder.scale:
             self._ladder.steered(
                 self._steering.base_quantizer,
                 now_us=attempt.now_us,
                 keeps_size=attempt.keeps_size,
+                coded=scale,
             )
 
     def _send(self, attempt: Attempt, size_bits: int) -> Send:

@@ -80,18 +80,27 @@ class SizeLadder:
         if scale != self.scale:
             self._move(scale)
 
-    def steered(self, quantizer: float, *, now_us: int, keeps_size: bool = False) -> None:
+    def steered(
+        self,
+        quantizer: float,
+        *,
+        now_us: int,
+        keeps_size: bool = False,
+        coded: Fraction | None = None,
+    ) -> None:
         """Steering wants this quantizer at the present size; may change the size of what follows.
 
-        keeps_size is for content that suffers more from a smaller size than from coarseness.
+        keeps_size is for content that suffers more from a smaller size than from coarseness. coded is
+        the scale in use where the encoder is held below the one that the rate would allow.
         """
+        scale = self.scale if coded is None else coded
         down, up = (DOWN_TEXT, UP_TEXT) if keeps_size else (DOWN, UP)
         elapsed_us = 0 if self._last_us is None else min(now_us - self._last_us, GAP_MAX_US)
         self._last_us = now_us
-        index = SCALES.index(self.scale)
-        if self.scale in down:
-            self._starved = max(0.0, self._starved + elapsed_us * (quantizer - down[self.scale]))
-        if self.scale in up:
+        index = SCALES.index(scale)
+        if scale in down:
+            self._starved = max(0.0, self._starved + elapsed_us * (quantizer - down[scale]))
+        if scale == self.scale and scale in up:
             self._thriven = max(0.0, self._thriven + elapsed_us * (up[self.scale] - quantizer))
         if self._starved > DOWN_STEPS_US:
             self._move(SCALES[index + 1])

@@ -269,3 +269,22 @@ def test_floor_is_reached_by_content_that_cannot_use_the_rate() -> None:
                 controller.judge(bits)
     assert still.floor_reached
     assert not busy.floor_reached
+
+
+@pytest.mark.parametrize("kind", [FrameKind.DELTA, FrameKind.KEY])
+def test_what_was_asked_to_be_small_is_large_again_at_once_when_that_is_over(kind) -> None:
+    controller, scales = FrameController(target_bps=300_000), []
+    for index in range(40):
+        # Before that was so, key frames left it at the smaller size, which then had to thrive first.
+        largest = Fraction(1, 2) if 10 <= index < 30 else Fraction(1)
+        plan = controller.plan(
+            now_us=index * 33_333,
+            kind=kind if index in (0, 15) else FrameKind.DELTA,
+            width=640,
+            height=360,
+            largest_scale=largest,
+        )
+        assert isinstance(plan, FramePlan)
+        assert isinstance(controller.judge(9_000), Send)
+        scales.append(plan.scale)
+    assert scales == [1] * 10 + [Fraction(1, 2)] * 20 + [1] * 10

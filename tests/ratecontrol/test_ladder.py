@@ -179,3 +179,17 @@ def test_no_frame_is_coded_at_less_than_half_of_its_reference(seed: int) -> None
     deltas = [(a.scale, b.scale) for a, b in itertools.pairwise(result.sent) if b.kind != "key"]
     assert all(2 * after >= before for before, after in deltas)
     assert min(after for _, after in deltas) < FULL
+
+
+def test_an_encoder_held_below_the_size_that_the_rate_allows_may_starve_there_but_not_thrive() -> (
+    None
+):
+    thriving, starving = SizeLadder(), SizeLadder()
+    for at_us in range(0, 20 * MICRO, FRAME_US):
+        thriving.steered(10, now_us=at_us, coded=HALF)
+        # Too coarse for the full size, and not for this one.
+        starving.steered(DOWN[FULL] + 2, now_us=at_us, coded=HALF)
+    assert thriving.scale == starving.scale == FULL
+    for at_us in range(20 * MICRO, 40 * MICRO, FRAME_US):
+        starving.steered(63, now_us=at_us, coded=starving.nearest((HALF, QUARTER)))
+    assert starving.scale == QUARTER
