@@ -41,10 +41,10 @@ class DeviceClass:
     has_battery: bool = True
 
 
-# Ours. Speeds: software AVC encoders of ten phones (Android's media_codecs_performance XML, 1280x720) take
-# 14 to 33 ns a pixel, libx264 superfast on the reference machine 5.2: 0.16 to 0.37, mid-range and better of
-# 2015 to 2023. Below the mid-range there are no such files: in-order cores (Cortex-A53, A55) at 1.4 to 2 GHz
-# have a third to a half of that. Laptops and desktops are cores of the reference's kind at other clocks.
+# Ours. Speeds: by Android's media_codecs_performance files of ten phones, mid-range and better of 2015 to 2023,
+# their software AVC encoders run at 0.14 to 0.32 of libx264 superfast on the reference machine (priors.soc_prior,
+# 1280x720). Below the mid-range there are no such files: in-order cores (Cortex-A53, A55) at 1.4 to 2 GHz have a
+# third to a half of that. Laptops and desktops are cores of the reference's kind at other clocks.
 CLASSES = (
     DeviceClass(
         name="entry",

@@ -59,7 +59,10 @@ _ONLY = {
 """Physics: what is slower, more loaded or asked for more holds a call no more often; the better past calls were,
 the more cores and memory there are, the no less often."""
 
-HEURISTIC = ("memory_gib", "release_year", "os_version", "os_code", "px_rate")
+HEURISTIC = ("memory_gib", "release_year", "os_version", "os_code")
+"""What a device says of itself, as rules have it."""
+HEURISTIC_SIZE = (*HEURISTIC, "px_rate")
+"""The same with the size asked, which such rules do not look at: a harder one to beat."""
 V11 = (
     "px_rate",
     "mean_slowness",

@@ -37,11 +37,10 @@ TRUSTED = (
 
 def save(model: TrainedModel, folder: Path, *, private_key: bytes | None = None) -> None:
     """Write the folder; private_key (PEM, Ed25519) signs it. Raises LocalError where that is impossible."""
-    import skops.io
-
+    skops_io = _skops_io()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        skops.io.dump(model.estimator, folder / ESTIMATOR, compression=zipfile.ZIP_DEFLATED)
+        skops_io.dump(model.estimator, folder / ESTIMATOR, compression=zipfile.ZIP_DEFLATED)
         np.savez_compressed(folder / CLIENT, **_client_arrays(model))
         digests = {name: _digest(folder / name) for name in (ESTIMATOR, CLIENT)}
         card = _card(model) | {"sha256": digests}
@@ -91,13 +90,12 @@ def load_estimator(folder: Path, *, public_key: bytes | None = None) -> Estimato
 
 def read_estimator(path: Path) -> Estimator:
     """An estimator from a skops file. Raises LocalError for a pickle, other types, damage."""
-    import skops.io
-
+    skops_io = _skops_io()
     try:
-        others = sorted(set(skops.io.get_untrusted_types(file=path)) - set(TRUSTED))
+        others = sorted(set(skops_io.get_untrusted_types(file=path)) - set(TRUSTED))
         if others:
             raise LocalError(f"{path} holds types that are not trusted: {', '.join(others[:5])}")
-        loaded = skops.io.load(path, trusted=list(TRUSTED))
+        loaded = skops_io.load(path, trusted=list(TRUSTED))
     except LocalError:
         raise
     except zipfile.BadZipFile as error:
@@ -108,6 +106,15 @@ def read_estimator(path: Path) -> Estimator:
     if not isinstance(loaded, Estimator):
         raise LocalError(f"{path} holds a {type(loaded).__name__}, which is no model")
     return loaded
+
+
+def _skops_io() -> Any:
+    """Absent without the eligibility extra, which scoring does not need."""
+    try:
+        import skops.io
+    except ImportError as error:
+        raise LocalError("models need skops: pip install 'codecpilot[eligibility]'") from error
+    return skops.io
 
 
 def _client_arrays(model: TrainedModel) -> dict[str, Any]:

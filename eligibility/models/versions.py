@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from .columns import FEATURES, HEURISTIC, HIGH, LOW, V11, directions, places
+from .columns import FEATURES, HEURISTIC, HEURISTIC_SIZE, HIGH, LOW, V11, directions, places
 from .estimators import HeuristicEligibility, SingleTier, TwoTier
 from .reference import tier_limit
 
@@ -14,6 +14,10 @@ Estimator = HeuristicEligibility | SingleTier | TwoTier
 
 def _heuristic() -> Estimator:
     return HeuristicEligibility(columns=places(HEURISTIC), category=FEATURES.index("os_code"))
+
+
+def _heuristic_with_size() -> Estimator:
+    return HeuristicEligibility(columns=places(HEURISTIC_SIZE), category=FEATURES.index("os_code"))
 
 
 def _single() -> Estimator:
@@ -30,5 +34,10 @@ def _two_tiers() -> Estimator:
 
 
 VERSIONS: Mapping[str, Callable[[], Estimator]] = MappingProxyType(
-    {"heuristic": _heuristic, "v1.1": _single, "v2": _two_tiers}
+    {
+        "heuristic": _heuristic,
+        "heuristic-size": _heuristic_with_size,
+        "v1.1": _single,
+        "v2": _two_tiers,
+    }
 )

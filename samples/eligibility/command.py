@@ -78,7 +78,10 @@ def _train(commands: Any) -> None:
         parser, "calls to learn from; a quarter of the device models is held out, by their names"
     )
     parser.add_argument(
-        "--version", default="v2", metavar="V", help="heuristic, v1.1 or v2 (default)"
+        "--version",
+        default="v2",
+        metavar="V",
+        help="heuristic, heuristic-size, v1.1 or v2 (default)",
     )
     parser.add_argument("--out", required=True, type=Path, metavar="MODEL", help="a folder")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")

@@ -8,6 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from ...codecs.errors import LocalError
 from ...eligibility.models.calls import read_calls
 from ...eligibility.models.evaluation import Evaluation, evaluate
 from ...eligibility.models.metrics import Figures
@@ -21,6 +22,8 @@ from .progress import bar
 def run(args: argparse.Namespace) -> int:
     """Judge, print and write. Raises LocalError for a wrong request."""
     check_json_path(args.json)
+    if args.report is not None and not args.report.absolute().parent.is_dir():
+        raise LocalError(f"--report {args.report}: there is no such folder")
     key = public_key(args.key)
     names = _names(
         args.models, [load_card(path, public_key=key)["version"] for path in args.models]

@@ -71,6 +71,7 @@ def test_v2_beats_the_single_model_and_both_beat_the_rule(evaluation):
     assert whole["heuristic"].auc < whole["v1.1"].auc < whole["v2"].auc + 0.005
     assert whole["v2"].ece < 0.05
     assert whole["v2"].coverage_at_2pct_bad > 1.3 * whole["heuristic"].coverage_at_2pct_bad
+    assert whole["v2"].coverage_at_2pct_bad > 1.1 * whole["heuristic-size"].coverage_at_2pct_bad
 
 
 def test_a_probe_tells_more_than_the_processor_does(evaluation):
@@ -102,7 +103,7 @@ def test_too_few_device_models_are_refused(calls):
     )
     with pytest.raises(LocalError, match="too few to learn from"):
         train(kept, version="v2", data_digest="")
-    with pytest.raises(LocalError, match=r"known are heuristic, v1\.1, v2"):
+    with pytest.raises(LocalError, match=r"known are heuristic, heuristic-size, v1\.1, v2"):
         train(calls, version="v3", data_digest="")
 
 

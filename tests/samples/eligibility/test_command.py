@@ -159,6 +159,10 @@ def test_ingest_reads_what_the_store_then_has(work, tmp_path, capsys):
             "known are",
         ),
         (("evaluate", "--store", "{work}/fleet", "{empty}"), "is not a model"),
+        (
+            ("evaluate", "--store", "{work}/fleet", "{work}/v2", "--report", "{empty}/no/r.html"),
+            "no such folder",
+        ),
         (("score", "{work}/v2", "--name", "nobody's phone"), "knows no device"),
         (("score", "{work}/v2", "--device", "{empty}/none.json"), "No such file"),
         (("simulate-fleet", "--devices", "3", "--store", "{empty}"), "outside 10..100000"),
@@ -181,3 +185,15 @@ def test_a_device_file_of_nonsense_is_refused(text, work, tmp_path, capsys):
     path.write_text(text)
     assert run("score", work / "v2", "--device", path) == 2
     assert "device.json" in capsys.readouterr().err
+
+
+def test_the_doctor_scores_this_machine_and_keeps_what_it_calibrated(work, tmp_path, monkeypatch):
+    monkeypatch.setattr("codecpilot.samples.speed.measure_speeds", list)
+    monkeypatch.setattr("codecpilot.samples.calibration.SIZES", ((160, 90),))
+    monkeypatch.setattr("codecpilot.samples.calibration.PICTURES", 4)
+    out = tmp_path / "doctor.json"
+    words = ["doctor", "--calibrate", "--model", str(work / "v2"), "--json", str(out)]
+    main(words)
+    found = json.loads(out.read_text())
+    assert {row["preset"] for row in found["costs"]} >= {"ultralow", "best"}
+    assert 0 < found["scores"]["640x360"]["rtc_score"] <= 1
