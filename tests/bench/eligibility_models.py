@@ -8,21 +8,33 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from codecpilot.eligibility.fleet.simulate import FleetRequest, simulate_fleet
 from codecpilot.eligibility.models.calls import read_calls
-from codecpilot.eligibility.models.evaluation import Evaluation, ModelResult, evaluate
+from codecpilot.eligibility.models.evaluation import Evaluation, evaluate
 from codecpilot.eligibility.models.trained import train
 from codecpilot.eligibility.models.versions import VERSIONS
 from codecpilot.eligibility.store import Store
 
-Row = list[float]
-COLUMNS = ("AUC", "ECE", "on AV1", "low AUC", "low on AV1", "low, 2 % of all", "high on AV1")
-STARTS = ("AUC by SoC", "ECE", "on AV1", "AUC by probe", "ECE", "on AV1")
+Cells = list[float]
+HEURISTICS, LEARNED = ("heuristic", "heuristic-size"), ("v1.1", "v2")
+COLUMNS = (
+    *(f"AUC {name}" for name in (*HEURISTICS, *LEARNED)),
+    *(f"ECE {name}" for name in LEARNED),
+    *(f"on AV1 {name}" for name in (*HEURISTICS, *LEARNED)),
+    *(f"low {name}" for name in LEARNED),
+    *(f"low, 2 % of all {name}" for name in LEARNED),
+)
+COLD_COLUMNS = tuple(
+    f"{start}: {figure} {name}"
+    for start in ("soc", "probe")
+    for figure in ("AUC", "ECE", "on AV1")
+    for name in LEARNED
+)
 
 
 def main() -> None:
@@ -34,10 +46,10 @@ def main() -> None:
     args = parser.parse_args()
     seeds = [int(seed) for seed in args.seeds.split(",")]
     evaluations = {seed: _run(seed, devices=args.devices, calls=args.calls) for seed in seeds}
-    print("\nSIMULATED. Held-out device models, what their own earlier calls tell.\n")
-    _print("seed | model", COLUMNS, _rows(evaluations, _figures))
-    print("\nThe same calls as of device models that were never seen.\n")
-    _print("seed | model", STARTS, _rows(evaluations, _cold_figures))
+    print("\nSIMULATED. Held-out device models, by what their own earlier calls tell.\n")
+    _print(COLUMNS, {seed: _cells(each) for seed, each in evaluations.items()})
+    print("\nThe same calls, as of device models of which no call is known.\n")
+    _print(COLD_COLUMNS, {seed: _cold_cells(each) for seed, each in evaluations.items()})
 
 
 def _run(seed: int, *, devices: int, calls: int) -> Evaluation:
@@ -60,45 +72,40 @@ def _run(seed: int, *, devices: int, calls: int) -> Evaluation:
     return evaluation
 
 
-def _figures(result: ModelResult) -> Row:
-    low, high = result.tiers["low"], result.tiers["high"]
+def _cells(evaluation: Evaluation) -> Cells:
+    of = {result.name: result for result in evaluation.results}
+    all_four = [of[name] for name in (*HEURISTICS, *LEARNED)]
+    learned = all_four[2:]
     return [
-        result.whole.auc or 0,
-        result.whole.ece,
-        result.whole.coverage_at_2pct_bad,
-        low.auc or 0,
-        low.coverage_at_2pct_bad,
-        result.low_coverage_at_2pct_bad_of_all,
-        high.coverage_at_2pct_bad,
+        *(result.whole.auc or 0 for result in all_four),
+        *(result.whole.ece for result in learned),
+        *(result.whole.coverage_at_2pct_bad for result in all_four),
+        *(result.tiers["low"].coverage_at_2pct_bad for result in learned),
+        *(result.low_coverage_at_2pct_bad_of_all for result in learned),
     ]
 
 
-def _cold_figures(result: ModelResult) -> Row:
+def _cold_cells(evaluation: Evaluation) -> Cells:
+    of = {result.name: result for result in evaluation.results}
+    starts = [[of[name].starts[start] for name in LEARNED] for start in ("soc", "probe")]
     return [
         value
-        for start in ("soc", "probe")
-        for of in [result.starts[start]]
-        for value in (of.auc or 0, of.ece, of.coverage_at_2pct_bad)
+        for pair in starts
+        for values in (
+            [figures.auc or 0 for figures in pair],
+            [figures.ece for figures in pair],
+            [figures.coverage_at_2pct_bad for figures in pair],
+        )
+        for value in values
     ]
 
 
-def _rows(evaluations: dict[int, Evaluation], figures: object) -> Iterator[tuple[str, Row]]:
-    assert callable(figures)
-    of_model: dict[str, list[Row]] = {}
-    for seed, evaluation in evaluations.items():
-        for result in evaluation.results:
-            row = figures(result)
-            of_model.setdefault(result.name, []).append(row)
-            yield f"{seed} | {result.name}", row
-    for name, rows in of_model.items():
-        yield f"mean | {name}", [float(value) for value in np.mean(rows, axis=0)]
-
-
-def _print(first: str, columns: Sequence[str], rows: Iterator[tuple[str, Row]]) -> None:
-    print(f"| {first} | {' | '.join(columns)} |")
-    print(f"|{'---|' * (len(columns) + 2)}")
-    for title, row in rows:
-        print(f"| {title} | {' | '.join(f'{value:.4f}' for value in row)} |")
+def _print(columns: Sequence[str], rows: Mapping[int, Cells]) -> None:
+    print(f"| seed | {' | '.join(columns)} |")
+    print(f"|{'---|' * (len(columns) + 1)}")
+    means = [float(value) for value in np.mean(list(rows.values()), axis=0)]
+    for title, row in (*rows.items(), ("mean", means)):
+        print(f"| {title} | {' | '.join(f'{value:.3f}' for value in row)} |")
 
 
 if __name__ == "__main__":
