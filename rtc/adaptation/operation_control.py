@@ -14,7 +14,7 @@ from .decode_report import DecodeReport
 from .encode_time import CodedFrame, EncodeTime
 from .health import DeviceHealth
 from .peer_decoding import PeerDecoding
-from .priors import first_operation, is_doubted
+from .priors import first_operation, is_peer_doubted
 from .quality import expected_db
 from .selector import Choice, Selector
 from .settings import AdaptationSettings
@@ -52,14 +52,14 @@ class OperationControl:
         neutral = first_operation(
             codecs, preset=preset, content=content, settings=AdaptationSettings()
         )
-        is_prior = self.used != neutral
+        is_prior = self.used != neutral or (settings.enabled and settings.start is not None)
         self.reason = AdaptationReason.PRIOR if is_prior else AdaptationReason.APPLICATION
         self._reference = neutral
         """What the stream would begin with if nothing were known of the devices."""
         self._encode_time = EncodeTime(budget_ratio=settings.cpu_budget_ratio)
         self._battery = Battery(settings.battery_ratio)
         self._pressure = CpuPressure()
-        self._peer = PeerDecoding(is_av1_doubted=is_doubted(settings.peer_score), now_us=now_us)
+        self._peer = PeerDecoding(is_av1_doubted=is_peer_doubted(settings), now_us=now_us)
         self._codec_rate = CodecRate(codecs)
         devices = (self._peer, self._battery, self._pressure, self._encode_time)
         self._selector = Selector(
@@ -67,6 +67,7 @@ class OperationControl:
             encode_time=self._encode_time,
             now_us=now_us,
         )
+        self._peer_sets_start = settings.start is not None and settings.start.is_peers
         self._rate_scale = FULL_SIZE
         self._held_by: AdaptationReason | None = None
         self._situation: Situation | None = None
@@ -113,15 +114,7 @@ class OperationControl:
 
         Tells what changed; None when nothing does.
         """
-        situation = Situation(
-            now_us=now_us,
-            used=self.used,
-            size=size,
-            gap_us=gap_us,
-            target_bps=target_bps,
-            rate_every=every,
-            rate_scale=self._rate_scale,
-        )
+        situation = self._now(size, gap_us, every, target_bps, now_us)
         self._codec_rate.follow(situation)
         choice = self._selector.choose(self.wishes.options, situation)
         if choice is not None:
@@ -131,6 +124,38 @@ class OperationControl:
             self._held_by = self._holding(situation)
         self._situation = situation
         return choice
+
+    def wider(
+        self, *, size: tuple[int, int], gap_us: int, every: int, target_bps: int, now_us: int
+    ) -> Choice | None:
+        """What would code such larger or more pictures than the stream began with.
+
+        None where it is not seen yet that the devices carry them.
+        """
+        situation = self._now(size, gap_us, every, target_bps, now_us)
+        if self._peer_sets_start and not self._peer.is_known:
+            return None
+        return self._selector.wider(self.wishes.options, situation)
+
+    def widen(self, choice: Choice, *, now_us: int) -> None:
+        """Such pictures come from now on."""
+        self._selector.widened(choice, now_us=now_us)
+        self._use(choice, now_us=now_us)
+        # The next picture tells what holds quality down then.
+        self._situation = None
+
+    def _now(
+        self, size: tuple[int, int], gap_us: int, every: int, target_bps: int, now_us: int
+    ) -> Situation:
+        return Situation(
+            now_us=now_us,
+            used=self.used,
+            size=size,
+            gap_us=gap_us,
+            target_bps=target_bps,
+            rate_every=every,
+            rate_scale=self._rate_scale,
+        )
 
     def _use(self, choice: Choice, *, now_us: int) -> None:
         left = self.used

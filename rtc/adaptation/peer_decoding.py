@@ -63,6 +63,11 @@ class PeerDecoding:
         self._behind_ratio: float | None = None
         self._hits = 0
 
+    @property
+    def is_known(self) -> bool:
+        """Whether the peer has told how its decoder keeps up."""
+        return bool(self._ns)
+
     def begin(self, *, is_new_codec: bool, now_us: int) -> None:
         """Another operation is in use from now on."""
         self._behind_ratio, self._hits = None, 0

@@ -76,6 +76,30 @@ class Selector:
         self._look_us = now_us + LOOK_US
         return self._taken(self._improved(options, situation), situation)
 
+    def wider(self, options: Sequence[Operation], situation: Situation) -> Choice | None:
+        """What would code other pictures than those of now, in a situation of theirs; asked like choose()."""
+        used = situation.used
+        others = [
+            option
+            for option in options
+            if option.codec is used.codec
+            and option.scale >= used.scale
+            and option.every <= used.every
+        ]
+        best, _ = self._best(others, situation, Step.IMPROVE, must=False)
+        if best is None or not self._encode_time.costs.is_known:
+            return None
+        ratio = self._encode_time.ratio(best, situation)
+        return Choice(
+            operation=best, reason=AdaptationReason.SPARE_TIME, improves=True, value=ratio
+        )
+
+    def widened(self, choice: Choice, *, now_us: int) -> None:
+        """That was taken."""
+        self._improvement = now_us, self._encode_time.costs.slowness
+        self._better_since_us = None
+        self._leave_us = self._look_us = now_us
+
     def _against(self, situation: Situation) -> _Against | None:
         """What speaks against the operation in use."""
         for must in (True, False):

@@ -6,10 +6,36 @@ from dataclasses import dataclass
 
 from ...codecs.errors import LocalError
 from ...codecs.types import Codec
+from .operations import AUTO, checked_preset
 
 # The coded sizes that the packages below take: 2x2 is H.264's least, AV1 writes sides in 16 bits.
 SIDE_RANGE_PX = (2, 65_536)
 FPS_RANGE = (1, 1000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartPoint:
+    """How a stream begins where something is known of both devices beforehand.
+
+    H.264 is taken where it was negotiated; AV1 leaves the codec to the application's order. preset is a row of
+    AV1's table, used as far as the application lets the best be used. Pictures are no larger than this, whichever
+    way round, and no more a second until both devices are seen to carry more. is_peers tells that it
+    is the peer's device that sets all this.
+    """
+
+    codec: Codec
+    preset: str
+    max_width: int
+    max_height: int
+    max_fps: float
+    is_peers: bool = False
+
+    def __post_init__(self) -> None:
+        if checked_preset(self.preset) == AUTO:
+            raise LocalError(f"a stream cannot begin with preset {AUTO!r}")
+        _check("max_width", self.max_width, SIDE_RANGE_PX)
+        _check("max_height", self.max_height, SIDE_RANGE_PX)
+        _check("max_fps", self.max_fps, FPS_RANGE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +45,7 @@ class AdaptationSettings:
     cpu_budget_ratio is the part of the frame interval that quality beyond what is needed may use.
     Below battery_ratio, without power, H.264 is sent; None ignores the battery. own_score and peer_score are
     the rtc_score of both devices, None where it is not known. send_codecs are those that this side
-    may send, None for all that were negotiated.
+    may send, None for all that were negotiated. start says how the stream begins, in place of the scores.
     """
 
     enabled: bool = True
@@ -28,6 +54,7 @@ class AdaptationSettings:
     own_score: float | None = None
     peer_score: float | None = None
     send_codecs: tuple[Codec, ...] | None = None
+    start: StartPoint | None = None
 
     def __post_init__(self) -> None:
         for name in ("cpu_budget_ratio", "battery_ratio", "own_score", "peer_score"):

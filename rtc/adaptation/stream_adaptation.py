@@ -18,7 +18,9 @@ from .operation import Operation
 from .operation_control import OperationControl
 from .operations import nearest_scale
 from .quality_limitation import QualityLimitation, QualityLimitationReason
+from .selector import Choice
 from .settings import AdaptationSettings, SenderLimits
+from .start_hold import StartHold
 
 # Ours: decisions that nobody takes are forgotten, the oldest first.
 MAX_DECISIONS = 256
@@ -55,6 +57,7 @@ class StreamAdaptation:
             tuple(self._codecs), preset=preset, content=content, settings=settings, now_us=now_us
         )
         self.limits = SenderLimits()
+        self._start = StartHold(settings.start if settings.enabled else None)
         self.limitation = QualityLimitation(now_us=now_us)
         self._counters = counters
         self._frame_rate = FrameRateLadder()
@@ -81,8 +84,8 @@ class StreamAdaptation:
         self.control.wishes.set_codec(codec)
 
     def size(self, picture: Picture) -> tuple[int, int]:
-        """The width and height that the application's limits leave of a picture."""
-        return limited_size((picture.width, picture.height), self.limits)
+        """The width and height that the application's limits, and the start, leave of a picture."""
+        return self._start.size(self._allowed_size(picture))
 
     def takes(self, picture: Picture, *, at_once: bool) -> bool:
         """Whether to send a captured picture.
@@ -110,7 +113,8 @@ class StreamAdaptation:
         """
         self._frame_rate.decide(target_bps, now_us=now_us)
         before = self.control.used.codec
-        choice = self.control.decide(
+        widened = self._widened(picture, target_bps=target_bps, now_us=now_us)
+        choice = widened or self.control.decide(
             size=self.size(picture),
             gap_us=self._frame_rate.gap_us,
             every=max(self._frame_rate.every, self._limit_every),
@@ -120,7 +124,10 @@ class StreamAdaptation:
         is_other = self.control.used.codec is not before
         self._counters.codecSwitches += is_other and self._told is not None
         self.limitation.rate(target_bps, max_bps=max_bps, now_us=now_us)
-        self.limitation.device(_LIMITS.get(self.control.held_by), now_us=now_us)
+        held_by = self.control.held_by
+        if held_by is None and self._is_start_held(picture):
+            held_by = AdaptationReason.PRIOR
+        self.limitation.device(_LIMITS.get(held_by), now_us=now_us)
         self._counters.qualityLimitationReason = self.limitation.reason
         value = None if choice is None else choice.value
         refused = () if choice is None else choice.refused
@@ -161,9 +168,37 @@ class StreamAdaptation:
         self._decisions.clear()
         return decisions
 
+    def _widened(self, picture: Picture, *, target_bps: int, now_us: int) -> Choice | None:
+        """Let go of the start's size and pace, if they hold anything back that fits."""
+        if not (self._start.is_due(now_us=now_us) and self._is_start_held(picture)):
+            return None
+        gap_us = self._frame_rate.gap_us
+        choice = self.control.wider(
+            size=self._allowed_size(picture),
+            gap_us=gap_us,
+            every=max(self._frame_rate.every, limited_every(gap_us, self.limits)),
+            target_bps=target_bps,
+            now_us=now_us,
+        )
+        if not self._start.may_end(fits=choice is not None, now_us=now_us) or choice is None:
+            return None
+        self._start.end()
+        self.control.widen(choice, now_us=now_us)
+        return choice
+
+    def _is_start_held(self, picture: Picture) -> bool:
+        """Whether the start holds pictures back, in size or number."""
+        gap_us = self._frame_rate.gap_us
+        is_fewer = self._start.every(gap_us) > limited_every(gap_us, self.limits)
+        return is_fewer or self.size(picture) != self._allowed_size(picture)
+
+    def _allowed_size(self, picture: Picture) -> tuple[int, int]:
+        return limited_size((picture.width, picture.height), self.limits)
+
     @property
     def _limit_every(self) -> int:
-        return limited_every(self._frame_rate.gap_us, self.limits)
+        gap_us = self._frame_rate.gap_us
+        return max(limited_every(gap_us, self.limits), self._start.every(gap_us))
 
     @property
     def _least_every(self) -> int:

@@ -1,0 +1,53 @@
+"""Keeps a stream to the size and pace that it began with, until it is seen that the devices carry more."""
+
+from __future__ import annotations
+
+from .limits import limited_every, limited_size
+from .settings import SenderLimits, StartPoint
+
+# Ours: as often and as long as the selector looks for what is better.
+LOOK_US = 250_000
+HOLD_US = 4_000_000
+
+
+class StartHold:
+    """Follows one stream; without a start nothing is held."""
+
+    def __init__(self, start: StartPoint | None) -> None:
+        self._start = start
+        self._look_us: int | None = None
+        self._fits_since_us: int | None = None
+
+    def size(self, size: tuple[int, int]) -> tuple[int, int]:
+        """What is left of a picture's width and height."""
+        if self._start is None:
+            return size
+        sides = self._start.max_width, self._start.max_height
+        width, height = sides if size[0] >= size[1] else sides[::-1]
+        return limited_size(size, SenderLimits(max_width=width, max_height=height))
+
+    def every(self, gap_us: int) -> int:
+        """One of how many captured pictures is sent."""
+        if self._start is None:
+            return 1
+        return limited_every(gap_us, SenderLimits(max_fps=self._start.max_fps))
+
+    def is_due(self, *, now_us: int) -> bool:
+        """Whether to look if more fits. A stream that has just begun shows nothing yet."""
+        if self._start is None or (self._look_us is not None and now_us < self._look_us):
+            return False
+        is_first, self._look_us = self._look_us is None, now_us + LOOK_US
+        return not is_first
+
+    def may_end(self, *, fits: bool, now_us: int) -> bool:
+        """Take what such a look came to; tells whether that was so for long enough."""
+        if not fits:
+            self._fits_since_us = None
+            return False
+        if self._fits_since_us is None:
+            self._fits_since_us = now_us
+        return now_us - self._fits_since_us >= HOLD_US
+
+    def end(self) -> None:
+        """Hold nothing any more."""
+        self._start = None
