@@ -10,7 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from codecpilot.eligibility.models.columns import FEATURES, HIGH, LOW, directions
 from codecpilot.eligibility.models.estimators import HeuristicEligibility, SingleTier, TwoTier
 
-QUICK = {"max_iter": 8, "min_samples_leaf": 2, "folds": 2, "learning_rate": 0.3}
+QUICK = {"max_iter": 4, "min_samples_leaf": 2, "folds": 2, "learning_rate": 0.3}
 
 
 @parametrize_with_checks(

@@ -60,7 +60,7 @@ def test_models_are_judged_into_json_and_a_report_that_need_nothing_else(work, t
 
 def test_two_folders_of_one_version_are_told_apart(work, tmp_path):
     figures = tmp_path / "figures.json"
-    models = (work / "v2", work / "v2" / ".." / "v2")
+    models = (work / "heuristic", work / "v2" / ".." / "heuristic")
     assert run("evaluate", "--store", work / "fleet", *models, "--json", figures) == 0
     names = [model["name"] for model in json.loads(figures.read_text())["models"]]
     assert len(set(names)) == 2
@@ -118,7 +118,7 @@ def test_compare_and_base_say_which_devices_change_side_and_why(work, tmp_path, 
     assert "judges the same calls" in capsys.readouterr().out
     more = ("--devices", 250, "--calls", 3000, "--seed", 2)
     assert run("simulate-fleet", *more, "--store", tmp_path / "more") == 0
-    base = ("--base", work / "v2", "--out", tmp_path / "next")
+    base = ("--version", "heuristic", "--base", work / "heuristic", "--out", tmp_path / "next")
     assert run("train", "--store", tmp_path / "more", *base) == 0
     said = capsys.readouterr().out
     assert re.search(r"of \d+ device models \(\d+ new\) \d+ gain AV1 and \d+ lose it", said)
