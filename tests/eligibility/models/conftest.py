@@ -1,4 +1,4 @@
-"""A small simulated fleet, its calls, and a model of each version trained on it: once a session."""
+"""A small simulated fleet, its calls, and a model of each version trained on it: once a test run."""
 
 from __future__ import annotations
 
