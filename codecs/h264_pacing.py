@@ -12,7 +12,7 @@ GAP_LIMIT = 4
 # Ours: a longer gap counts as this. A frame of all its bits would leave no room within the delay bound of 200 ms for
 # the pictures behind it, so that gaps that something else had caused, such as a busy processor, stayed for good: two
 # frames of 460 kbit a second at 1.1 Mbit/s. At 120 ms the pace is back within 2 s, at 150 ms within 4.
-GAP_MAX_US = 120_000
+GAP_MAX_US = Fraction(120_000)
 
 
 class NominalRate:
