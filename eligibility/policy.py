@@ -42,6 +42,7 @@ STEPS = (
 )
 PRESETS = ("default", "low", "ultralow")
 """Best first; a call may go on to dearer ones once it has measured that they fit."""
+TIERS = ("low", "high")
 Pace = tuple[int, int]
 """Pixels a picture, and pictures a second."""
 
@@ -62,7 +63,10 @@ class SideReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartPlan:
-    """How one direction begins: no more than this size and rate. why is a phrase."""
+    """How one direction begins: no more than this size and rate. why is a phrase.
+
+    is_receivers tells that the receiver's margin is the smaller one.
+    """
 
     codec: str
     preset: str
@@ -71,6 +75,7 @@ class StartPlan:
     max_fps: int
     step: int
     why: str
+    is_receivers: bool = False
 
 
 def side_report(
@@ -102,11 +107,14 @@ def side_report(
 
 
 def start_plan(
-    sender: SideReport, receiver: SideReport, *, previous: StartPlan | None = None
+    sender: SideReport, receiver: SideReport | None, *, previous: StartPlan | None = None
 ) -> StartPlan:
-    """The best step that both sides hold. previous is what the direction was at before, if it was."""
+    """The best step that both sides hold; None is a receiver that nothing is known of.
+
+    previous is what the direction was at before, if it was.
+    """
     for place, step in enumerate(STEPS):
-        margin, weaker = _margin(step, sender, receiver)
+        margin, is_receivers = _margin(step, sender, receiver)
         stays = previous is not None and previous.step <= place
         if margin >= (step.leave if stays else step.enter):
             return StartPlan(
@@ -116,16 +124,33 @@ def start_plan(
                 max_height=step.height,
                 max_fps=step.fps,
                 step=place,
-                why=f"{weaker} is {margin:+.2f} from its threshold",
+                why=_why(margin, is_receivers=is_receivers),
+                is_receivers=is_receivers,
             )
     raise AssertionError("the last step admits every score")
 
 
-def _margin(step: Step, sender: SideReport, receiver: SideReport) -> tuple[float, str]:
-    """Of the side that has less, and which that is."""
-    pace = _pace(step)
-    sends, receives = sender.send[pace], receiver.receive[pace]
-    return (sends, "the sender") if sends <= receives else (receives, "the receiver")
+def _margin(step: Step, sender: SideReport, receiver: SideReport | None) -> tuple[float, bool]:
+    """Of the side that has less, and whether that is the receiver."""
+    sends = _at(sender.send, _pace(step))
+    if receiver is None:
+        return sends, False
+    receives = _at(receiver.receive, _pace(step))
+    return min(sends, receives), receives < sends
+
+
+def _at(margins: Mapping[Pace, float], pace: Pace) -> float:
+    """What a side told of this pace, or of one that asks more: another version may have other paces."""
+    if pace in margins:
+        return margins[pace]
+    harder = [m for (px, fps), m in margins.items() if px >= pace[0] and fps >= pace[1]]
+    return max(harder, default=-1.0)
+
+
+def _why(margin: float, *, is_receivers: bool) -> str:
+    """What decided, in words."""
+    weaker = "the receiver" if is_receivers else "the sender"
+    return f"{weaker} is {margin:+.2f} from its threshold"
 
 
 def _pace(step: Step) -> Pace:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import zipfile
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,9 +19,10 @@ from ...codecs.errors import LocalError
 from .arrays import forest_of_tier, rule_of_heuristic
 from .client import ClientModel, signals_arrays
 from .columns import FEATURES
-from .estimators import HeuristicEligibility, TwoTier
-from .trained import TrainedModel
-from .versions import Estimator
+
+if TYPE_CHECKING:
+    from .trained import TrainedModel
+    from .versions import Estimator
 
 CARD, ESTIMATOR, CLIENT, SIGNATURE = "card.json", "estimator.skops", "client.npz", "card.sig"
 TRUSTED = (
@@ -53,8 +55,16 @@ def save(model: TrainedModel, folder: Path, *, private_key: bytes | None = None)
         raise LocalError(f"cannot write the model to {folder}: {error}") from error
 
 
-def load_card(folder: Path, *, public_key: bytes | None = None) -> dict[str, Any]:
-    """The card, once signature and digests are as they should be. Raises LocalError."""
+def load_card(
+    folder: Path,
+    *,
+    public_key: bytes | None = None,
+    needs: Collection[str] = (ESTIMATOR, CLIENT),
+) -> dict[str, Any]:
+    """The card, once signature and digests are as they should be. needs are files that must be there.
+
+    Raises LocalError.
+    """
     if folder.is_file():
         raise LocalError(
             f"{folder} is a file; a model is a folder with {CARD}, {ESTIMATOR} and {CLIENT}"
@@ -65,7 +75,8 @@ def load_card(folder: Path, *, public_key: bytes | None = None) -> dict[str, Any
             _verify(folder, text, public_key)
         card = json.loads(text)
         for name in (ESTIMATOR, CLIENT):
-            if card["sha256"][name] != _digest(folder / name):
+            is_there = name in needs or (folder / name).exists()
+            if is_there and card["sha256"][name] != _digest(folder / name):
                 raise LocalError(f"{folder / name} is not the file that {CARD} was written for")
     except OSError as error:
         raise LocalError(f"{folder} is not a model: {error}") from error
@@ -77,8 +88,8 @@ def load_card(folder: Path, *, public_key: bytes | None = None) -> dict[str, Any
 
 
 def load_client(folder: Path, *, public_key: bytes | None = None) -> ClientModel:
-    """What scores devices; needs neither scikit-learn nor skops. Raises LocalError."""
-    load_card(folder, public_key=public_key)
+    """What scores devices; needs neither scikit-learn nor skops, nor the estimator's file. Raises LocalError."""
+    load_card(folder, public_key=public_key, needs=(CLIENT,))
     return ClientModel.load(folder / CLIENT)
 
 
@@ -103,6 +114,8 @@ def read_estimator(path: Path) -> Estimator:
     except Exception as error:
         # skops reports damage by whatever its parsing meets first.
         raise LocalError(f"{path} cannot be read: {error!r}") from error
+    from .versions import Estimator
+
     if not isinstance(loaded, Estimator):
         raise LocalError(f"{path} holds a {type(loaded).__name__}, which is no model")
     return loaded
@@ -127,14 +140,18 @@ def _client_arrays(model: TrainedModel) -> dict[str, Any]:
         **signals_arrays(known.own, "own"),
         **signals_arrays(known.of_soc, "soc"),
     }
-    for name, tier in _tiers(estimator).items():
+    tiers = _tiers(estimator)
+    for name, tier in tiers.items():
         arrays |= forest_of_tier(tier).arrays(name)
-    if isinstance(estimator, HeuristicEligibility):
+    if not tiers:
         arrays |= rule_of_heuristic(estimator).arrays("all")
     return arrays
 
 
 def _tiers(estimator: Estimator) -> dict[str, Any]:
+    """By name; none for rules."""
+    from .estimators import HeuristicEligibility, TwoTier
+
     if isinstance(estimator, TwoTier):
         return {"low": estimator.low_, "high": estimator.high_}
     return {} if isinstance(estimator, HeuristicEligibility) else {"all": estimator}

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable
 
 from ..adaptation.health import DeviceHealth
+from ..adaptation.settings import StartPoint
 from .clock import now_us
 from .device_health import DeviceMeter
 
@@ -25,6 +26,8 @@ class Devices:
     def __init__(self, *, meter: DeviceMeter | None = None) -> None:
         self.peer_score: float | None = None
         """The peer's rtc_score; None where it told none."""
+        self.start: StartPoint | None = None
+        """How sending begins; None where no policy says so."""
         self._meter = meter
         self._sinks: list[HealthSink] = []
         self._task: asyncio.Task[None] | None = None

@@ -53,9 +53,10 @@ from .numbering import follow_extension_ids, follow_payload_types
 from .peer_reports import PeerReports
 from .receiver import CallRtpReceiver
 from .remote_track import CallRemoteStreamTrack
-from .scores import announce_score, announced_score
+from .scores import announce_device, announce_score, announced_device, announced_score
 from .sender import CallRtpSender
 from .settings import CallSettings
+from .start_policy import start_point
 from .streams import sound_of_pictures
 from .transceiver import CallRtpTransceiver
 
@@ -114,7 +115,7 @@ class CallPeerConnection(RTCPeerConnection):
 
     @property
     def localDescription(self) -> RTCSessionDescription:
-        """The local description, mixed header extensions allowed and our score told."""
+        """The local description, mixed header extensions allowed and our device told of."""
         local = super().localDescription
         return local and self._completed(local)
 
@@ -135,7 +136,7 @@ class CallPeerConnection(RTCPeerConnection):
     async def setRemoteDescription(self, sessionDescription: RTCSessionDescription) -> None:
         """Agree on codecs: an answerer's order is its own, and one implementation runs them all."""
         answering = sessionDescription.type == "offer"
-        self._devices.peer_score = announced_score(sessionDescription.sdp)
+        self._meet(sessionDescription.sdp)
 
         def agreed(
             common: list[RTCRtpCodecParameters], preferred: list[RTCRtpCodecCapability]
@@ -202,8 +203,18 @@ class CallPeerConnection(RTCPeerConnection):
             session, media, rest = text.partition("m=")
             text = session + _ALLOW_MIXED + media + rest
         if _DECODE_FEEDBACK in text:
-            text = announce_score(text, self.settings.rtc_score)
+            policy = self.settings.start_policy
+            text = announce_score(text, self.settings.told_score)
+            text = announce_device(text, None if policy is None else policy.device_text)
         return RTCSessionDescription(sdp=text, type=description.type)
+
+    def _meet(self, sdp: str) -> None:
+        """Take what a peer tells of its device, and plan how to begin."""
+        self._devices.peer_score = score = announced_score(sdp)
+        policy = self.settings.start_policy
+        if policy is not None:
+            told = announced_device(sdp)
+            self._devices.start = start_point(policy, peer_score=score, peer_text=told)
 
     def _follow_numbers(self, media: Sequence[sdp.MediaDescription]) -> None:
         """Let later offers use the numbers of this round."""

@@ -207,7 +207,10 @@ class CallRtpSender(SenderControls, RTCRtpSender, CoreEndpoint):
         return replace(parameters, codecs=[c for c in parameters.codecs if not is_rtx(c)])
 
     def _adaptation(self, codecs: Sequence[NegotiatedCodec]) -> AdaptationSettings:
-        settings = self._settings.adaptation_settings(peer_score=self._devices.peer_score)
+        devices = self._devices
+        settings = self._settings.adaptation_settings(
+            peer_score=devices.peer_score, start=devices.start
+        )
         allowed = settings.send_codecs
         if allowed is None or any(c.codec in allowed for c in codecs):
             return settings

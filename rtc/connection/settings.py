@@ -8,11 +8,13 @@ from ...codecs.errors import LocalError
 from ...codecs.opus_encoder import BITRATE_RANGE_BPS as AUDIO_RANGE_BPS
 from ...codecs.types import Codec
 from ..adaptation.operations import AUTO, checked_preset
-from ..adaptation.settings import AdaptationSettings, SenderLimits
+from ..adaptation.settings import AdaptationSettings, SenderLimits, StartPoint
 from ..audio_rate import DEFAULT_AUDIO_BPS
 from ..estimators import CongestionControl
 from ..resilience.settings import ResilienceSettings
 from ..sender import MIN_TARGET_BPS
+from .scores import is_device_text
+from .start_policy import StartPolicy
 
 # ours: what 640x360 looks good at.
 DEFAULT_TARGET_BPS = 400_000
@@ -32,7 +34,9 @@ class CallSettings:
     leaves the battery out of it. rtc_score, 0..1, is how well this device is expected to hold a call,
     None not known; it tells where to begin, and the peer. send_codecs are those that this side may send,
     None all; it receives the others all the same, and where none of them is agreed on it sends what is.
-    limits are each sender's to begin with.
+    limits are each sender's to begin with. start_policy, in place of rtc_score, plans how what is sent begins
+    by what both devices tell, such as codecpilot.eligibility.call_policy.CallPolicy: codec, preset, and the
+    largest size and pace until more is seen to fit; without adaptation it only tells.
 
     For experiments congestion_control names another way of following the path, start_bps is what the
     path is taken for before anything is known of it (None: what suits the way it is followed),
@@ -55,6 +59,7 @@ class CallSettings:
     rtc_score: float | None = None
     send_codecs: tuple[str, ...] | None = None
     limits: SenderLimits = field(default_factory=SenderLimits)
+    start_policy: StartPolicy | None = None
 
     def __post_init__(self) -> None:
         if self.target_bps < MIN_TARGET_BPS:
@@ -75,16 +80,35 @@ class CallSettings:
             raise LocalError(f"start_bps {self.start_bps} is below {MIN_TARGET_BPS}")
         if self.send_codecs is not None and not set(self.send_codecs) <= set(self.codecs):
             raise LocalError(f"send_codecs {self.send_codecs} are not among codecs {self.codecs}")
+        self._check_policy()
         self.adaptation_settings(peer_score=None)
 
-    def adaptation_settings(self, *, peer_score: float | None) -> AdaptationSettings:
-        """What a sender is told; peer_score is the peer's rtc_score. Raises LocalError."""
+    @property
+    def told_score(self) -> float | None:
+        """The rtc_score of this side's device, whoever knows it."""
+        return self.rtc_score if self.start_policy is None else self.start_policy.rtc_score
+
+    def adaptation_settings(
+        self, *, peer_score: float | None, start: StartPoint | None = None
+    ) -> AdaptationSettings:
+        """What a sender is told; peer_score is the peer's rtc_score, start how to begin. Raises LocalError."""
         send_codecs = self.send_codecs
         return AdaptationSettings(
             enabled=self.adaptation,
             cpu_budget_ratio=self.cpu_budget_ratio,
             battery_ratio=self.battery_ratio,
-            own_score=self.rtc_score,
+            own_score=self.told_score,
             peer_score=peer_score,
             send_codecs=None if send_codecs is None else tuple(Codec(c) for c in send_codecs),
+            start=start,
         )
+
+    def _check_policy(self) -> None:
+        if self.start_policy is None:
+            return
+        if self.rtc_score is not None:
+            raise LocalError("rtc_score and start_policy: the policy has a score of its own")
+        if not is_device_text(self.start_policy.device_text):
+            raise LocalError(
+                "start_policy.device_text is not a line of at most 400 ASCII characters"
+            )

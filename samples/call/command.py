@@ -33,6 +33,8 @@ EXAMPLES = """examples:
       without some of what is done against loss, for comparison
   codecpilot call --send-codecs H264/AV1 --max-fps 15
       side A sends H.264 and side B AV1, both at 15 pictures a second at most
+  codecpilot call --eligibility models/v2
+      both devices are scored, and the call begins as they promise to hold it
   codecpilot call --record kept/
       keeps what each side received, as it came
   codecpilot call --telemetry store/
@@ -231,6 +233,10 @@ def _check_media(call: CallOptions) -> None:
 
     for side in SIDES:
         CallSettings(preset=call.preset, **call.device.settings(side))
+    if call.device.eligibility is not None:
+        from .eligibility import load_model
+
+        load_model(call.device.eligibility)
     check_source(call.source, width=call.width, height=call.height, fps=call.fps)
 
 

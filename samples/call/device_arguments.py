@@ -40,7 +40,14 @@ def add_device_arguments(container: argparse._ActionsContainer) -> None:
         metavar="RATIO|off",
         help="without power and below this, H.264 is sent (default: 0.2)",
     )
-    add(
+    score = container.add_mutually_exclusive_group()
+    score.add_argument(
+        "--eligibility",
+        metavar="MODEL",
+        help="score both devices by this model, from codecpilot eligibility train, and begin as they "
+        "promise: codec, preset, size and pace",
+    )
+    score.add_argument(
         "--rtc-score",
         default=(None, None),
         type=parse_scores,
@@ -66,6 +73,7 @@ def device_options(args: argparse.Namespace) -> DeviceOptions:
         battery_ratio=args.battery,
         rtc_scores=args.rtc_score,
         send_codecs=args.send_codecs,
+        eligibility=args.eligibility,
         max_size=args.max_size,
         max_fps=args.max_fps,
     )

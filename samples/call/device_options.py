@@ -12,7 +12,10 @@ SIDES = ("A", "B")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceOptions:
-    """Of both sides; rtc_scores and send_codecs have one entry for each, None where nothing is set."""
+    """Of both sides; rtc_scores and send_codecs have one entry for each, None where nothing is set.
+
+    eligibility is the folder of a model that scores the devices.
+    """
 
     adaptation: bool = True
     cpu_budget_ratio: float = 0.5
@@ -21,6 +24,7 @@ class DeviceOptions:
     send_codecs: tuple[tuple[str, ...] | None, ...] = (None, None)
     max_size: tuple[int, int] | None = None
     max_fps: Fraction | None = None
+    eligibility: str | None = None
 
     def settings(self, side: str) -> Mapping[str, Any]:
         """The fields of CallSettings for a side."""

@@ -21,7 +21,7 @@ from .clocks import unix_us, wall_from_monotonic_us, wall_us
 from .figures import SentLog, ShownLog
 from .options import CallOptions
 from .path_figures import PathFigures
-from .peer_parts import call_connection, call_recording, call_telemetry
+from .peer_parts import call_connection, call_recording, call_start, call_telemetry
 from .pipes import Message, PeerPipes
 from .player import Player
 from .series import US_PER_S, Window
@@ -49,7 +49,8 @@ class Peer:
         self._sent_window: Window | None = None
         self._shown_window: Window | None = None
         self._recording = call_recording(options, side=name)
-        self._pc = call_connection(options, side=name)
+        self._start = call_start(options)
+        self._pc = call_connection(options, side=name, start=self._start)
         self._telemetry = call_telemetry(options, side=name, pc=self._pc, shown=self._shown)
         self._sources: SourceTracks = open_tracks(
             options.source,
@@ -105,7 +106,7 @@ class Peer:
         now_us = wall_us()
         self._pipes.send(
             "report",
-            sent=self._sent.summary(sent),
+            sent={**self._sent.summary(sent), "start": self._began()},
             shown=self._shown.summary(shown, now_us=now_us),
             seconds=sent.seconds,
             stats=await self._stats(),
@@ -204,9 +205,12 @@ class Peer:
             now_us = wall_us()
             self._pipes.send(
                 "figures",
-                sent={**self._sent.live(now_us), **path},
+                sent={**self._sent.live(now_us), **path, "start": self._began()},
                 shown=self._shown.live(now_us),
             )
+
+    def _began(self) -> dict[str, Any] | None:
+        return None if self._start is None else self._start.figures()
 
     async def _await_pictures(self, window: Window) -> None:
         deadline_us = window.end_us + int(GRACE_S * US_PER_S)

@@ -13,10 +13,22 @@ from .options import DEFAULT_AUDIO_BPS, CallOptions
 from .recording import RecordingThread
 
 if TYPE_CHECKING:
+    from .eligibility import CallStart
     from .telemetry import CallTelemetry
 
 
-def call_connection(options: CallOptions, *, side: str) -> CallPeerConnection:
+def call_start(options: CallOptions) -> CallStart | None:
+    """This side's score and what follows of it, where a model was given. Raises LocalError for another file."""
+    if options.device.eligibility is None:
+        return None
+    from .eligibility import load_model, score_this_side
+
+    return score_this_side(load_model(options.device.eligibility))
+
+
+def call_connection(
+    options: CallOptions, *, side: str, start: CallStart | None
+) -> CallPeerConnection:
     """A connection with what the call's options say of this side."""
     other = Codec.H264 if options.codec is Codec.AV1 else Codec.AV1
     settings = CallSettings(
@@ -26,6 +38,7 @@ def call_connection(options: CallOptions, *, side: str) -> CallPeerConnection:
         congestion_control=options.cc,
         audio_bps=options.audio_bps or DEFAULT_AUDIO_BPS,
         resilience=options.resilience,
+        start_policy=None if start is None else start.policy,
         **options.device.settings(side),
     )
     # Without servers: both peers are on this machine, and nothing outside it is asked.

@@ -57,10 +57,14 @@ def _print_directions(report: dict[str, Any], console: Console) -> None:
     for figures in report["directions"]:
         table.add_column(f"{figures['from']} → {figures['to']}", justify="right")
     has_link = all(figures["link"] for figures in report["directions"])
-    for name, cell in {**ROWS, **(LINK_ROWS if has_link else {})}.items():
+    has_start = all(figures.get("start") for figures in report["directions"])
+    rows = {**(START_ROWS if has_start else {}), **ROWS, **(LINK_ROWS if has_link else {})}
+    for name, cell in rows.items():
         table.add_row(name, *(cell(figures) for figures in report["directions"]))
     console.print(table)
     console.print("Two numbers of a time are its median and its 95th percentile.")
+    if has_start and any(figures["start"]["simulated"] for figures in report["directions"]):
+        console.print("The scores are of a model that was trained on a SIMULATED fleet.")
 
 
 def _presets(decisions: list[dict[str, Any]]) -> str:
@@ -68,6 +72,16 @@ def _presets(decisions: list[dict[str, Any]]) -> str:
     if not decisions:
         return "–"
     return f"{decisions[-1]['preset']} ({len(decisions) - 1})"
+
+
+def _scores(start: dict[str, Any]) -> str:
+    sides = (start["sender"], start["receiver"])
+    return " / ".join("–" if s is None else f"{s['rtc_score']:.2f} {s['tier']}" for s in sides)
+
+
+def _began(start: dict[str, Any]) -> str:
+    width, height = start["max_size"]
+    return f"{start['codec']} {start['preset']}, up to {width}x{height} at {start['max_fps']}"
 
 
 def spread(name: str) -> Callable[[dict[str, Any]], str]:
@@ -89,6 +103,10 @@ ROWS: Mapping[str, Callable[[dict[str, Any]], str]] = {
     "picture after sound, ms": spread("av_offset_ms"),
     "encode, ms": spread("encode_ms"),
     "decode, ms": spread("decode_ms"),
+}
+START_ROWS: Mapping[str, Callable[[dict[str, Any]], str]] = {
+    "rtc_score, sender / receiver": lambda f: _scores(f["start"]),
+    "began with": lambda f: _began(f["start"]),
 }
 LINK_ROWS: Mapping[str, Callable[[dict[str, Any]], str]] = {
     "link: queue delay, ms": lambda f: spread("queue_delay_ms")(f["link"]),

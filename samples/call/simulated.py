@@ -35,8 +35,10 @@ def check_simulated(options: CallOptions) -> None:
     if options.seed < 0:
         raise LocalError(f"--seed {options.seed} is below 0, which --simulated cannot take")
     device = options.device
-    if device.max_size or device.max_fps or any(device.send_codecs):
-        raise LocalError("--simulated knows no --send-codecs, --max-size or --max-fps")
+    if device.max_size or device.max_fps or any(device.send_codecs) or device.eligibility:
+        raise LocalError(
+            "--simulated knows no --send-codecs, --max-size, --max-fps or --eligibility"
+        )
 
 
 def simulate_call(options: CallOptions, report: Mapping[str, Any]) -> list[Figures]:

@@ -27,6 +27,12 @@ const TILES = [
   ["freezes", (f) => f.freeze_count, (f) => `${f.freeze_s.toFixed(1)} s`, (f) => f.freeze_count > 0],
 ];
 
+// Only where a model scored the devices: the sender's score first.
+const START_TILES = [
+  ["rtc_score", (f) => `${score(f.start?.sender)} → ${score(f.start?.receiver)}`, (f) => `${f.start?.sender.tier ?? "–"} → ${f.start?.receiver?.tier || "–"} tier`],
+  ["began with", (f) => (f.start ? `${f.start.codec} ${f.start.preset}` : "–"), (f) => (f.start ? `≤ ${f.start.max_size.join("×")}, ${f.start.max_fps} fps` : "")],
+];
+
 // Only where an emulated link carries the call.
 const LINK_TILES = [
   ["queue delay", (f) => whole(f.link?.queue_delay_ms.p50), (f) => `ms, 95 % ${whole(f.link?.queue_delay_ms.p95)}`],
@@ -56,6 +62,7 @@ const LINK_CHARTS = [
   { title: "Link use", unit: "% of its capacity", lines: [(f) => f.link && 100 * f.link.utilisation], from: 0 },
 ];
 
+const score = (side) => (side == null ? "–" : side.rtc_score.toFixed(2));
 const whole = (value) => (value == null ? "–" : Math.round(value));
 const percent = (value) => (value == null ? "–" : Math.round(100 * value));
 const tenth = (value) => (value == null ? "–" : value.toFixed(1));
@@ -150,7 +157,8 @@ class Side {
       dd.replaceChildren(String(value(figures)), small);
       dd.classList.toggle("bad", Boolean(isBad?.(figures)));
     }
-    this.log.replaceChildren(...(figures.decisions ?? []).map(decided));
+    const lines = [...(figures.decisions ?? []).map(decided), ...(figures.start ? [beganAs(figures.start)] : [])];
+    this.log.replaceChildren(...lines);
   }
 }
 
@@ -158,6 +166,12 @@ function decided(d) {
   const what = `${d.codec} ${d.preset} at ${d.coded.join("×")}${d.every > 1 ? `, 1 picture of ${d.every}` : ""}`;
   const why = `${d.reason}${d.value == null ? "" : ` ${d.value}`}`;
   return Object.assign(document.createElement("li"), { textContent: `${whole(d.ago_s)} s ago: ${what} (${why})` });
+}
+
+function beganAs(start) {
+  const by = `by ${start.sender.evidence}${start.simulated ? ", by a model of a SIMULATED fleet" : ""}`;
+  const what = `${start.codec} ${start.preset}, up to ${start.max_size.join("×")} at ${start.max_fps} fps`;
+  return Object.assign(document.createElement("li"), { className: "start", textContent: `at first: ${what} (${start.why}; sender scored ${by})` });
 }
 
 function titled(title, unit) {
@@ -169,7 +183,7 @@ function titled(title, unit) {
 function describe(s) {
   const source = s.source.kind === "synthetic" ? "drawn scene" : `${s.source.kind} ${s.source.place}`;
   const link = Object.entries(s.link ?? {}).map(([name, value]) => ` · ${name} ${value}`);
-  return `${source} · ${s.width}×${s.height} at ${Number(s.fps) || s.fps} fps · ${s.bitrate_bps / 1000} kbps · preset ${s.preset}${s.device?.adaptation === false ? " · adaptation off" : ""}${s.cc ? ` · cc ${s.cc}` : ""}${link.join("")}`;
+  return `${source} · ${s.width}×${s.height} at ${Number(s.fps) || s.fps} fps · ${s.bitrate_bps / 1000} kbps · preset ${s.preset}${s.device?.adaptation === false ? " · adaptation off" : ""}${s.device?.eligibility ? ` · scores of ${s.device.eligibility}` : ""}${s.cc ? ` · cc ${s.cc}` : ""}${link.join("")}`;
 }
 
 function setState(text, name) {
@@ -182,9 +196,14 @@ const addCharts = (specs) => charts.push(...specs.map((spec) => new Chart(docume
 addCharts(CHARTS);
 let began = null;
 let hasLink = false;
+let hasStart = false;
 
 function takeSettings(settings) {
   document.getElementById("settings").textContent = describe(settings);
+  if (settings.device?.eligibility && !hasStart) {
+    hasStart = true;
+    for (const side of sides.values()) side.add(START_TILES);
+  }
   if (hasLink || !Object.keys(settings.link ?? {}).length) return;
   hasLink = true;
   for (const side of sides.values()) side.add(LINK_TILES);

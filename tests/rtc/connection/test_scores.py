@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codecpilot.rtc.connection.scores import announce_score, announced_score
+from codecpilot.rtc.connection.scores import (
+    announce_device,
+    announce_score,
+    announced_device,
+    announced_score,
+)
 
 SDP = "v=0\r\ns=-\r\na=group:BUNDLE 0\r\nm=video 9 UDP/TLS/RTP/SAVPF 96\r\na=mid:0\r\n"
 
@@ -45,3 +50,24 @@ def test_a_score_of_a_media_section_is_none() -> None:
 def test_any_text_is_read(text: str) -> None:
     told = announced_score(text)
     assert told is None or 0 <= told <= 1
+
+
+@given(st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=400))
+def test_a_line_about_the_device_goes_over_beside_the_score(text: str) -> None:
+    told = announce_device(announce_score(SDP, 0.5), text)
+    assert (announced_score(told), announced_device(told)) == (0.5, text)
+    assert announce_device(told, "other") == told
+
+
+@pytest.mark.parametrize(
+    "text", ["", " low", "x" * 401, "low\x00", "tief\u00f6", "low\u2028high", "low\thigh"]
+)
+def test_what_is_no_line_counts_for_none(text: str) -> None:
+    assert announced_device(SDP.replace("m=", f"a=codecpilot-device:{text}\r\nm=")) is None
+
+
+def test_two_lines_or_one_of_a_media_section_are_none() -> None:
+    twice = SDP.replace("m=", "a=codecpilot-device:low -\r\na=codecpilot-device:low -\r\nm=")
+    assert announced_device(twice) is None
+    assert announced_device(SDP + "a=codecpilot-device:low -\r\n") is None
+    assert announce_device(SDP, None) == SDP
