@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from .limits import limited_every, limited_size
+import math
+
+from .limits import MICRO, limited_size
 from .settings import SenderLimits, StartPoint
 
 # Ours: as often and as long as the selector looks for what is better.
 LOOK_US = 250_000
 HOLD_US = 4_000_000
+# Ours: how much faster captures may seem than the pace before some are left out; on a busy machine the first ones
+# come in bursts, and nobody set the pace to the picture.
+SLACK = 0.25
 
 
 class StartHold:
@@ -30,7 +35,7 @@ class StartHold:
         """One of how many captured pictures is sent."""
         if self._start is None:
             return 1
-        return limited_every(gap_us, SenderLimits(max_fps=self._start.max_fps))
+        return max(1, math.ceil(MICRO / gap_us / self._start.max_fps - SLACK))
 
     def is_due(self, *, now_us: int) -> bool:
         """Whether to look if more fits. A stream that has just begun shows nothing yet."""

@@ -29,8 +29,8 @@ const TILES = [
 
 // Only where a model scored the devices: the sender's score first.
 const START_TILES = [
-  ["rtc_score", (f) => `${score(f.start?.sender)} → ${score(f.start?.receiver)}`, (f) => `${f.start?.sender.tier ?? "–"} → ${f.start?.receiver?.tier || "–"} tier`],
-  ["began with", (f) => (f.start ? `${f.start.codec} ${f.start.preset}` : "–"), (f) => (f.start ? `≤ ${f.start.max_size.join("×")}, ${f.start.max_fps} fps` : "")],
+  ["rtc_score", (f) => `${score(f.start?.sender)} → ${score(f.start?.receiver)}`, () => ""],
+  ["tier", (f) => `${f.start?.sender.tier ?? "–"} → ${f.start?.receiver?.tier || "–"}`, () => ""],
 ];
 
 // Only where an emulated link carries the call.

@@ -77,9 +77,9 @@ def live_figures() -> dict[str, Any]:
 
 
 @contextlib.asynccontextmanager
-async def served_call() -> AsyncIterator[tuple[Page, Board]]:
+async def served_call(**settings: Any) -> AsyncIterator[tuple[Page, Board]]:
     board = Board(("A", "B"))
-    page = Page(board, settings=SETTINGS, on_watched=lambda *, on: None)
+    page = Page(board, settings={**SETTINGS, **settings}, on_watched=lambda *, on: None)
     async with page.serve(socket.create_server(("127.0.0.1", 0))):
         yield page, board
 
@@ -118,6 +118,35 @@ async def test_the_page_shows_pictures_figures_and_charts(browser: Any) -> None:
             (decision,) = await tab.locator(f"[data-sees={side}] li").all_inner_texts()
             assert decision == "1 s ago: AV1 high at 32×24, 1 picture of 2 (spare time 0.41)"
         assert await tab.locator(".chart canvas").count() == 8
+        await tab.close()
+    assert wrong == []
+
+
+async def test_the_page_shows_both_scores_and_how_the_call_began(browser: Any) -> None:
+    start = {
+        "codec": "AV1",
+        "preset": "low",
+        "max_size": [960, 540],
+        "max_fps": 30,
+        "why": "the receiver is +0.02 from its threshold",
+        "sender": {"rtc_score": 0.914, "tier": "high", "evidence": "probe"},
+        "receiver": {"rtc_score": 0.58, "tier": "low"},
+        "simulated": True,
+    }
+    async with served_call(device={"adaptation": True, "eligibility": "models/v2"}) as (
+        page,
+        board,
+    ):
+        tab, wrong = await opened(browser, page.url)
+        await tab.wait_for_selector("text=scores of models/v2")
+        for side in ("A", "B"):
+            figures = live_figures()
+            board.take(side, {**figures, "sent": {**figures["sent"], "start": start}})
+        await tab.wait_for_selector("text=0.91 → 0.58")
+        assert "high → low" in await tab.inner_text("[data-sees=A] dl")
+        first = (await tab.locator("[data-sees=A] li").all_inner_texts())[-1]
+        assert first.startswith("at first: AV1 low, up to 960×540 at 30 fps (the receiver is +0.02")
+        assert "SIMULATED" in first
         await tab.close()
     assert wrong == []
 

@@ -123,6 +123,11 @@ def test_a_start_that_cannot_be_is_refused():
             StartPoint(**{**START, **wrong})
 
 
+@pytest.mark.parametrize(("fps", "every"), [(24, 1), (30, 1), (36, 1), (48, 2), (60, 2), (15, 1)])
+def test_the_hold_leaves_out_pictures_only_where_clearly_more_come(fps: int, every: int):
+    assert StartHold(StartPoint(**START)).every(1_000_000 // fps) == every
+
+
 @given(st.integers(2, 4000), st.integers(2, 4000))
 def test_the_hold_fits_both_ways_round_and_enlarges_nothing(width: int, height: int):
     hold = StartHold(StartPoint(**START))
