@@ -71,13 +71,11 @@ def run(args: argparse.Namespace) -> int:
         _print_speeds(console, speeds)
     costs = [] if args.calibrate is None else _calibrate(console, args.calibrate)
     _print_parts(console, parts)
-    scores = {} if model is None else _print_scores(console, model)
+    scored = {} if model is None else _print_scores(console, model)
     words = verdict(speeds, libraries=libraries, cores=machine.usable_cores)
     console.print("\n".join(words), style="bold", highlight=False)
     if args.json is not None:
-        _write(
-            args.json, machine, libraries, parts, speeds, words, {"costs": costs, "scores": scores}
-        )
+        _write(args.json, machine, libraries, parts, speeds, words, {"costs": costs, **scored})
     return 0 if speeds else 1
 
 
@@ -147,13 +145,16 @@ def _calibrate(console: Console, clips: list[str]) -> list[dict[str, Any]]:
 def _print_scores(console: Console, model: ClientModel) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from .eligibility.scoring import print_scores, scores_by_size, this_machine
+    from .eligibility.scoring import print_scores, scores_by_size, start_between, this_machine
 
     subject = this_machine()
     scores = scores_by_size(model, subject)
     print_scores(console, model, subject, scores)
     console.print()
-    return {size: asdict(score) for size, score in scores.items()}
+    return {
+        "scores": {size: asdict(score) for size, score in scores.items()},
+        "start": asdict(start_between(model, subject)),
+    }
 
 
 def _print_parts(console: Console, parts: list[OptionalPart]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
 
 from ..codecs.av1_presets import PRESETS
@@ -49,14 +49,7 @@ def measure_speeds() -> list[Speed]:
 def measure(codec: Codec, *, preset: str, pictures: Sequence[Picture]) -> Speed:
     """Encode the pictures as a call does, each from the one before, and decode them."""
     width, height = pictures[0].width, pictures[0].height
-    encoder = open_encoder(codec, width=width, height=height)
-    try:
-        frames = [
-            _encode(encoder, picture, index=index, preset=preset)
-            for index, picture in enumerate(pictures)
-        ]
-    finally:
-        encoder.close()
+    frames = list(encoded(pictures, codec=codec, preset=preset))
     later = frames[1:]
     return Speed(
         codec=codec.value,
@@ -67,6 +60,20 @@ def measure(codec: Codec, *, preset: str, pictures: Sequence[Picture]) -> Speed:
         decode_ms=_median_ms(_decode_times_us(codec, frames)[1:]),
         kbps=sum(len(frame.data) for frame in later) * 8 * FPS // len(later) // 1000,
     )
+
+
+def encoded(
+    pictures: Iterable[Picture], *, codec: Codec = Codec.AV1, preset: str
+) -> Generator[EncodedFrame, None, None]:
+    """Each picture as it comes, from the one before; the first is a key frame."""
+    encoder: VideoEncoder | None = None
+    try:
+        for index, picture in enumerate(pictures):
+            encoder = encoder or open_encoder(codec, width=picture.width, height=picture.height)
+            yield _encode(encoder, picture, index=index, preset=preset)
+    finally:
+        if encoder is not None:
+            encoder.close()
 
 
 def _encode(encoder: VideoEncoder, picture: Picture, *, index: int, preset: str) -> EncodedFrame:

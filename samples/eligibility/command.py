@@ -117,6 +117,13 @@ def _score(commands: Any) -> None:
     which.add_argument("--device", type=Path, metavar="FILE", help=DEVICE_HELP)
     which.add_argument("--name", metavar="NAME", help="a device model that the model knows")
     which.add_argument("--this", action="store_true", help="this machine (default), by a probe")
+    parser.add_argument(
+        "--costs",
+        type=Path,
+        metavar="FILE",
+        help="what frames take on the device, from codecpilot doctor --calibrate --json FILE: each "
+        "size by its own",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the scores here, too")
     _key(parser)
     _runs(parser, ".scoring")

@@ -13,11 +13,15 @@ from rich.console import Console
 from rich.table import Table
 
 from ...codecs.errors import LocalError
+from ...eligibility.fleet.costs import CostTable, read_costs
 from ...eligibility.models.client import ClientModel, Device, Request, Score, system_code
+from ...eligibility.models.own_costs import slowness_with_preset
 from ...eligibility.models.registry import load_client
+from ...eligibility.policy import StartPlan, side_report, start_plan
 from ..json_file import check_json_path, write_json
 from ..text_file import read_text
 from .keys import public_key
+from .probe import calibrated_slowness
 from .progress import bar
 
 SIZES = ((480, 270), (640, 360), (960, 540), (1280, 720))
@@ -39,23 +43,35 @@ def run(args: argparse.Namespace) -> int:
     """Print the scores of a device for several sizes. Raises LocalError."""
     check_json_path(args.json)
     model = load_client(args.model, public_key=public_key(args.key))
+    costs = None if args.costs is None else read_costs(args.costs)
     subject = _subject(args, model)
-    scores = scores_by_size(model, subject)
+    scores = scores_by_size(model, subject, costs=costs)
     print_scores(Console(highlight=False), model, subject, scores)
     if args.json is not None:
         sizes = [{"size": size, **asdict(score)} for size, score in scores.items()]
         simulated = bool(model.card.get("simulated"))
-        values = {"device": subject.title, "simulated": simulated, "probe": subject.probe}
+        values: dict[str, Any] = {
+            "device": subject.title,
+            "simulated": simulated,
+            "probe": subject.probe,
+        }
+        values["start"] = asdict(start_between(model, subject))
         write_json(args.json, values | {"scores": sizes})
     return 0
 
 
-def scores_by_size(model: ClientModel, subject: Subject) -> dict[str, Score]:
-    """Both ways at each size, 30 pictures a second."""
+def scores_by_size(
+    model: ClientModel, subject: Subject, *, costs: CostTable | None = None
+) -> dict[str, Score]:
+    """Both ways at each size, 30 pictures a second; costs are what the device takes at each size, if measured."""
     scores = {}
     for width, height in SIZES:
         request = Request(px=width * height, receive_px=width * height)
-        score = model.score(subject.device, request=request, probe=subject.probe)
+        probe = subject.probe
+        if probe is not None and costs is not None:
+            slowdown = probe / calibrated_slowness(costs)
+            probe = slowness_with_preset(costs, slowdown=slowdown, width=width, height=height)
+        score = model.score(subject.device, request=request, probe=probe)
         scores[f"{width}x{height}"] = score
     return scores
 
@@ -86,6 +102,18 @@ def print_scores(
             size, f"{score.rtc_score:.3f}", interval, "yes" if score.is_admitted else "no"
         )
     console.print(table)
+    start = start_between(model, subject)
+    console.print(
+        f"a call with another such device begins with {start.codec} {start.preset}, up to "
+        f"{start.max_width}x{start.max_height} at {start.max_fps} fps: {start.why}",
+        soft_wrap=True,
+    )
+
+
+def start_between(model: ClientModel, subject: Subject) -> StartPlan:
+    """How a call between two of these devices begins."""
+    side = side_report(model, subject.device, probe=subject.probe)
+    return start_plan(side, side)
 
 
 def export(args: argparse.Namespace) -> int:
