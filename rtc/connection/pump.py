@@ -16,6 +16,18 @@ EventSink = Callable[[str, object], None]
 """Takes an event's name and value: what CallPeerConnection emits."""
 
 
+def outlived(emit: EventSink) -> EventSink:
+    """The same, whatever the application's listeners raise: pyee hands that to whoever emits."""
+
+    def tell(name: str, value: object) -> None:
+        try:
+            emit(name, value)
+        except Exception:
+            logger.exception("a listener of %r failed; the call goes on", name)
+
+    return tell
+
+
 class Pump(ABC):
     """A task that drains a core, and a worker thread for its codec. One order of sending results.
 

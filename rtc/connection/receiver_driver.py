@@ -26,7 +26,7 @@ from ..receiver import ReceiverCore
 from ..sender import SenderCore
 from .clock import now_us
 from .decode_prober import DecodeProber
-from .pump import EventSink, Pump
+from .pump import EventSink, Pump, outlived
 from .remb import RembSource
 
 logger = logging.getLogger("codecpilot.rtc")
@@ -67,7 +67,7 @@ class ReceiverDriver(Pump):
         self.heard_us: int | None = None
         self._track = track
         self._send = send
-        self._emit = emit
+        self._emit = outlived(emit)
         self._sender_core = sender_core
         self._ltr_exchange = LtrExchange()
         self._remb = remb

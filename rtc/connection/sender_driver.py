@@ -26,7 +26,7 @@ from ..sender import SenderCore, SenderSettings
 from .capture_times import CaptureTimes
 from .clock import now_us, wall_offset_us
 from .devices import Devices
-from .pump import EventSink, Pump
+from .pump import EventSink, Pump, outlived
 
 logger = logging.getLogger("codecpilot.rtc")
 
@@ -48,7 +48,7 @@ class SenderDriver(Pump):
         devices: Devices,
     ) -> None:
         self._sender = sender
-        self._emit = emit
+        self._emit = outlived(emit)
         self.core = SenderCore(
             settings=settings,
             rng=random.Random(),

@@ -88,6 +88,29 @@ async def test_an_applications_faulty_listener_does_not_stop_the_call() -> None:
         await eventually(lambda: viewer.count > 5, "pictures arrive")
 
 
+@pytest.mark.parametrize("event", ["adaptation", "resiliencedecision"])
+async def test_a_faulty_listener_of_decisions_costs_no_picture(event: str) -> None:
+    told = []
+
+    def fail(decision: Any) -> None:
+        told.append(decision)
+        raise RuntimeError("a fault of the application")
+
+    async with in_call(call(), call()) as (a, b):
+        viewer = Viewer(b)
+        sender = a.addTrack(DrawnTrack())
+        await negotiate(a, b)
+        await eventually(lambda: viewer.count > 5, "pictures arrive")
+        a.on(event, fail)
+        sender.set_preset("low")
+        if event == "resiliencedecision":
+            sender.core.poll_decisions = lambda: [] if told else ["a decision"]
+            sender.core.request_key()
+        await eventually(lambda: told, "the listener is told")
+        seen = viewer.count
+        await eventually(lambda: viewer.count > seen + 5, "pictures go on")
+
+
 async def test_a_track_that_fails_ends_and_the_call_goes_on() -> None:
     class Failing(DrawnTrack):
         async def recv(self) -> Any:
