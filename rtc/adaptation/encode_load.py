@@ -8,8 +8,6 @@ HIGH_RATIO = 0.85
 HIGH_FRAMES = 3
 # Ours: a frame that takes so many intervals counts for two; single slow frames take three or four times as long.
 VERY_HIGH_RATIO = 3.0
-# Ours: a frame that takes so many intervals counts for two; single slow frames take three or four times as long.
-VERY_HIGH_RATIO = 3.0
 # libwebrtc's LibaomAv1Encoder discounts a key frame's time by 3.5; ours: the finer frame a second, too, and
 # what is left counts for half a frame, since it tells little of the others.
 ANCHOR_DISCOUNT = 3.5

@@ -9,6 +9,7 @@ import re
 
 SCORE_ATTRIBUTE = "a=codecpilot-score:"
 DEVICE_ATTRIBUTE = "a=codecpilot-device:"
+# Ours: the line of a policy with five paces has 150.
 MAX_DEVICE_CHARACTERS = 400
 # Plain decimals in 0..1, of a length that nobody needs more of.
 _SCORE = re.compile(r"(?:0(?:\.\d{1,9})?|1(?:\.0{1,9})?)", re.ASCII)

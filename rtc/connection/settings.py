@@ -13,7 +13,7 @@ from ..audio_rate import DEFAULT_AUDIO_BPS
 from ..estimators import CongestionControl
 from ..resilience.settings import ResilienceSettings
 from ..sender import MIN_TARGET_BPS
-from .scores import is_device_text
+from .scores import MAX_DEVICE_CHARACTERS, is_device_text
 from .start_policy import StartPolicy
 
 # ours: what 640x360 looks good at.
@@ -110,5 +110,5 @@ class CallSettings:
             raise LocalError("rtc_score and start_policy: the policy has a score of its own")
         if not is_device_text(self.start_policy.device_text):
             raise LocalError(
-                "start_policy.device_text is not a line of at most 400 ASCII characters"
+                f"start_policy.device_text is not a line of at most {MAX_DEVICE_CHARACTERS} ASCII characters"
             )

@@ -63,7 +63,7 @@ class AdaptationLog:
 
 
 def operation_name(operation: Operation) -> str:
-    """As "AV1 default", "AV1 low 1/2", "H264 default, every 2nd"."""
+    """As "AV1 default", "AV1 low 1/2", "H264 default, one of 2"."""
     scale = "" if operation.scale == 1 else f" {operation.scale}"
     every = "" if operation.every == 1 else f", one of {operation.every}"
     return f"{operation.codec} {operation.preset}{scale}{every}"

@@ -11,6 +11,7 @@ from typing import Any
 from ...codecs.av1_presets import PRESETS
 from ...codecs.errors import LocalError
 from ...codecs.types import Codec, Content
+from ..adaptation.operations import AUTO
 from ..estimators import CongestionControl
 from ..resilience.settings import Switch
 from ..sender import MIN_TARGET_BPS
@@ -40,10 +41,8 @@ MAX_CALLS = 4
 MAX_FLOWS = 16
 
 
-# What SenderSettings.preset calls the choice of the adaptation.
-AUTO = "auto"
+# libwebrtc's way: see webrtc_adaptation.
 WEBRTC = "webrtc"
-# webrtc is libwebrtc's way: see webrtc_adaptation.
 ADAPTATIONS = ("true", "false", WEBRTC)
 
 
