@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from itertools import product
@@ -17,8 +17,7 @@ from ...rtc.simulation.scenario import Table, set_value
 from ..json_file import write_json
 from ..text_file import write_text
 from .ablation_table import Cell, ablation_rows, markdown, print_ablation
-from .runs import Job, run_jobs
-from .single import figures_of, prepare
+from .runs import Job, run_for_figures
 
 _LTR_OFF = {"ltr": "off", "ltr_proactive": "off"}
 _KEY = {"recovery": "key"}
@@ -68,24 +67,13 @@ def ablate(table: Table, args: argparse.Namespace) -> int:
         )
         for cell, stack, seed in places
     ]
-    for job in jobs:
-        prepare(job.values, args)
     console = Console()
-    runs = run_jobs(jobs, work=run_job, console=console)
+    runs = run_for_figures(jobs, console=console)
     rows = ablation_rows(zip(places, runs, strict=True))
     write_json(args.out / "ablation.json", {"rows": rows, "values": table})
     write_text(args.out / "ablation.md", markdown(rows))
     print_ablation(rows, console=console)
     return 0
-
-
-def run_job(job: Job, report: Callable[[float], None]) -> Table | LocalError:
-    """A worker's work: the figures of a run."""
-    report(0.0)
-    try:
-        return figures_of(prepare(job.values, job.args))
-    except LocalError as error:
-        return error
 
 
 def read_grid(table: Table, args: argparse.Namespace) -> Grid:

@@ -10,6 +10,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from .means import mean_of_known
+
 Figures = Mapping[str, Any]
 Row = dict[str, Any]
 
@@ -51,7 +53,7 @@ def ablation_rows(runs: Iterable[tuple[tuple[Cell, str, int], Figures]]) -> list
                 "burst": cell.burst,
                 "rtt_ms": cell.rtt_ms,
                 "stack": stack,
-                **{name: _mean([figures[name] for _, figures in each]) for name in FIGURES},
+                **{name: mean_of_known([figures[name] for _, figures in each]) for name in FIGURES},
                 "runs": [{"seed": seed, **figures} for seed, figures in each],
             }
         )
@@ -94,11 +96,6 @@ def markdown(rows: Sequence[Row]) -> str:
 def _figures(summary: Figures) -> dict[str, float | None]:
     figures = summary["directions"]["a->b"]
     return {name: read(figures) for name, read in FIGURES.items()}
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return round(sum(known) / len(known), 3) if known else None
 
 
 def _title(row: Row) -> str:

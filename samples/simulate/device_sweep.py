@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,13 +14,13 @@ from rich.console import Console
 
 from ...codecs.av1_presets import PRESETS
 from ...codecs.errors import LocalError
-from ...rtc.simulation.keys import AUTO, MAX_FACTOR, PEER_KEYS, WEBRTC, number
+from ...rtc.adaptation.operations import AUTO
+from ...rtc.simulation.keys import MAX_FACTOR, PEER_KEYS, WEBRTC, number
 from ...rtc.simulation.scenario import Table, set_value
 from ..json_file import write_json
 from ..text_file import write_text
 from .device_table import Cell, device_rows, markdown, print_devices
-from .runs import Job, run_jobs
-from .single import figures_of, prepare
+from .runs import Job, run_for_figures
 
 ADAPTIVE = "adaptive"
 _FIXED = {"a.adaptation": "false"}
@@ -65,24 +65,13 @@ def sweep_devices(table: Table, args: argparse.Namespace) -> int:
         )
         for cell in cells
     ]
-    for job in jobs:
-        prepare(job.values, args)
     console = Console()
-    runs = run_jobs(jobs, work=run_job, console=console)
+    runs = run_for_figures(jobs, console=console)
     rows = device_rows(zip(cells, runs, strict=True))
     write_json(args.out / "devices.json", {"rows": rows, "values": table})
     write_text(args.out / "devices.md", markdown(rows))
     print_devices(rows, console=console)
     return 0
-
-
-def run_job(job: Job, report: Callable[[float], None]) -> Table | LocalError:
-    """A worker's work: the figures of a run."""
-    report(0.0)
-    try:
-        return figures_of(prepare(job.values, job.args))
-    except LocalError as error:
-        return error
 
 
 def read_sweep(args: argparse.Namespace) -> Sweep:

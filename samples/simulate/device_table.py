@@ -10,6 +10,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from .means import mean_of_known
+
 Figures = Mapping[str, Any]
 Row = dict[str, Any]
 
@@ -68,7 +70,7 @@ def device_rows(runs: Iterable[tuple[Cell, Figures]]) -> list[Row]:
             {
                 "size": size,
                 "way": way,
-                **{name: _mean([figures[name] for figures in each]) for name in FIGURES},
+                **{name: mean_of_known([figures[name] for figures in each]) for name in FIGURES},
                 **{f"{name}_worst": max(figures[name] for figures in each) for name in WORST},
                 "runs": each,
             }
@@ -128,11 +130,6 @@ def _thinned(runs: Sequence[Row]) -> list[int]:
     last = len(runs) - 1
     count = min(MAX_COLUMNS - 1, last)
     return [round(i * last / count) for i in range(count + 1)] if last else [0]
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return round(sum(known) / len(known), 3) if known else None
 
 
 def _text(row: Row, name: str) -> str:

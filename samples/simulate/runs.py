@@ -15,6 +15,7 @@ from ...codecs.errors import LocalError
 from ...rtc.simulation.scenario import Table
 from ..evaluate.job import RunFailure
 from ..evaluate.pool import run_in_processes
+from .single import figures_of, prepare
 
 # ours: a machine that holds calls beside this keeps a processor or two.
 MAX_WORKERS = 2
@@ -53,3 +54,21 @@ def run_jobs(jobs: Sequence[Job], *, work: Work, console: Console) -> list[Any]:
         finally:
             runs.close()
     return outcomes
+
+
+def run_for_figures(jobs: Sequence[Job], *, console: Console) -> list[Table]:
+    """The figures of each run, in the order of the jobs; no run leaves a file.
+
+    Raises LocalError for one that failed, and before any begins for a wrong request.
+    """
+    for job in jobs:
+        prepare(job.values, job.args)
+    return run_jobs(jobs, work=_figures, console=console)
+
+
+def _figures(job: Job, report: Callable[[float], None]) -> Table | LocalError:
+    report(0.0)
+    try:
+        return figures_of(prepare(job.values, job.args))
+    except LocalError as error:
+        return error
