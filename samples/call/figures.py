@@ -167,5 +167,8 @@ class ShownLog:
 def direction_figures(
     sender: str, receiver: str, *, sent: Figures, shown: Figures, link: Figures | None = None
 ) -> Figures:
-    """One entry of "directions": what its sender, its receiver and its emulated link measured."""
-    return {"from": sender, "to": receiver, **sent, **shown, "link": link}
+    """One entry of "directions": what its sender, its receiver and its emulated link measured.
+
+    start is how the sender began, None where no model said so.
+    """
+    return {"from": sender, "to": receiver, "start": None, **sent, **shown, "link": link}

@@ -57,7 +57,7 @@ def _print_directions(report: dict[str, Any], console: Console) -> None:
     for figures in report["directions"]:
         table.add_column(f"{figures['from']} → {figures['to']}", justify="right")
     has_link = all(figures["link"] for figures in report["directions"])
-    has_start = all(figures.get("start") for figures in report["directions"])
+    has_start = all(figures["start"] for figures in report["directions"])
     rows = {**(START_ROWS if has_start else {}), **ROWS, **(LINK_ROWS if has_link else {})}
     for name, cell in rows.items():
         table.add_row(name, *(cell(figures) for figures in report["directions"]))

@@ -30,7 +30,7 @@ def test_the_example_runs_and_receives_a_picture() -> None:
 
 
 async def test_the_example_of_decisions_taken_over_is_legal() -> None:
-    (code,) = EXAMPLES[1:]
+    code = EXAMPLES[1]
     async with in_call(call()) as (pc,):
         sender = pc.addTransceiver("video").sender
         exec(code, {"pc": pc, "sender": sender})

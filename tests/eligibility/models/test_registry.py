@@ -201,3 +201,15 @@ class _Trap:
 
 def _func(X):
     return X
+
+
+def test_the_client_artefact_alone_scores_and_is_still_checked(saved, tmp_path):
+    folder = copied(saved, tmp_path)
+    (folder / registry.ESTIMATOR).unlink()
+    assert registry.load_client(folder).names == registry.load_client(saved / "v2").names
+    with pytest.raises(LocalError, match="is not a model"):
+        registry.load_card(folder)
+    with (folder / registry.CLIENT).open("ab") as file:
+        file.write(b"x")
+    with pytest.raises(LocalError, match="is not the file that"):
+        registry.load_client(folder)

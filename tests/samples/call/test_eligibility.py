@@ -26,6 +26,7 @@ from codecpilot.samples.cli import main
 
 from tests.samples.call.test_call import TIMEOUT_S, running_call
 from tests.samples.call.test_report import directions
+from tests.samples.test_readme import EXAMPLES
 
 
 @pytest.fixture(scope="module")
@@ -138,6 +139,13 @@ def test_a_score_by_hand_and_one_by_a_model_exclude_each_other(
         main(["call", "--eligibility", "models/v2", "--rtc-score", "0.5"])
     assert ended.value.code == 2
     assert "not allowed with" in capsys.readouterr().err
+
+
+def test_the_readmes_example_makes_a_connection(model: Path) -> None:
+    (code,) = [example for example in EXAMPLES if "CallPolicy(" in example]
+    names: dict[str, Any] = {}
+    exec(code.replace('"models/v2"', repr(str(model))), names)
+    assert names["pc"].settings.told_score == names["policy"].rtc_score
 
 
 def test_scoring_needs_neither_scikit_learn_nor_the_extra(model: Path) -> None:
