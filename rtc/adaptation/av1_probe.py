@@ -10,7 +10,7 @@ from collections import deque
 
 from ...codecs.types import Codec
 from ..messages import ReceivedFrame
-from .decode_monitor import percentile
+from ..percentile import percentile
 
 # ours: a peer that recovers should be sent AV1 within 30 s; the sender's answer to two reports takes 2 of them.
 FIRST_INTERVAL_US = 5_000_000
@@ -76,10 +76,8 @@ class Av1Probe:
         """What an AV1 frame of so many pixels would take now; None where that was not probed."""
         if self._probed_us is None:
             return None
-        per_pixel_ps = self._key_per_pixel_ps
-        if self._per_pixel_ps:
-            per_pixel_ps = percentile(self._per_pixel_ps, 50)
-        then_ps = per_pixel_ps * pixels
+        of_others_ps = percentile(self._per_pixel_ps, 50)
+        then_ps = pixels * (self._key_per_pixel_ps if of_others_ps is None else of_others_ps)
         return max(1, round(then_ps * self._probed_us / (self._key_us * _PS_PER_US)))
 
     def poll_timeout(self) -> int | None:

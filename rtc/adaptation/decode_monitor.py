@@ -7,10 +7,10 @@ knows within a second.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
 
 from ...codecs.types import Codec, Picture
 from ..messages import ReceivedFrame
+from ..percentile import percentile
 from .decode_report import MAX_FRAMES, DecodeReport
 
 # ours: a report has 108 bytes on the wire, 0.9 kbps at one a second.
@@ -45,7 +45,7 @@ class DecodeMonitor:
     @property
     def usual_us(self) -> int:
         """What a frame takes at present; 0 while nothing is known."""
-        return percentile(self._latest, 50) if self._latest else 0
+        return percentile(self._latest, 50) or 0
 
     def given(self, frame: ReceivedFrame, *, wait_us: int, now_us: int) -> None:
         """The decoder has a frame, which waited so long for it."""
@@ -112,13 +112,14 @@ class DecodeMonitor:
             elapsed_us = now_us - given_us
             if elapsed_us > self.usual_us:
                 times_us.append(elapsed_us)
-        if codec is None or not times_us:
+        median_us, p95_us = percentile(times_us, 50), percentile(times_us, 95)
+        if codec is None or median_us is None or p95_us is None:
             return None
         return DecodeReport.clamped(
             codec=codec,
             interval_us=interval_us,
-            decode_p50_us=percentile(times_us, 50),
-            decode_p95_us=percentile(times_us, 95),
+            decode_p50_us=median_us,
+            decode_p95_us=p95_us,
             frames_decoded=len(self._decode_us),
             frames_dropped=self._dropped,
             waiting_frames=waiting_frames,
@@ -127,9 +128,3 @@ class DecodeMonitor:
             height=self.size[1],
             av1_decode_us=av1_decode_us,
         )
-
-
-def percentile(values: Iterable[int], percent: int) -> int:
-    """The smallest of the values that so many percent do not exceed (nearest rank)."""
-    ordered = sorted(values)
-    return ordered[-(-len(ordered) * percent // 100) - 1]

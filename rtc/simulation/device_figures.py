@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ..percentile import percentile
 from .call import Direction
-from .percentile import percentile
 from .records import BUSY, FrameRecord
 
 

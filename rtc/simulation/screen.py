@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from ...codecs.metrics import psnr_y
 from ...codecs.pictures import scale_picture
 from ...codecs.types import Picture
+from ..percentile import percentile
 from ..playout.freezes import FreezeDetector
-from .percentile import percentile
 
 # ours: a second at 30 fps, as the freeze detector's window.
 DELAY_WINDOW = 30

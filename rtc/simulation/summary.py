@@ -12,10 +12,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...ratecontrol.messages import DropReason
+from ..percentile import percentile
 from ..rtp.rtcp import Nack, PictureLossIndication, ReferencePictureSelection
 from .call import Direction
 from .device_figures import device_figures
-from .percentile import percentile
 from .records import FrameRecord, PacketKind
 from .run import Run
 from .shares import link_figures, queue_loss_ratio, utilisation, utilisation_of_need

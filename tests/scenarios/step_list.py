@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from codecpilot.codecs.types import Codec
 from codecpilot.rtc.adaptation.costs import Cost
-from codecpilot.rtc.simulation.percentile import percentile
+from codecpilot.rtc.percentile import percentile
 from codecpilot.rtc.simulation.records import PacketKind
 from codecpilot.rtc.simulation.run import Run, simulate
 from codecpilot.rtc.simulation.scenario import scenario

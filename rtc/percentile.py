@@ -1,4 +1,4 @@
-"""Percentiles of what a run measured."""
+"""Percentiles of what was measured. Pure."""
 
 from __future__ import annotations
 
