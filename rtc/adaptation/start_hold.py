@@ -20,6 +20,14 @@ class StartHold:
 
     def __init__(self, start: StartPoint | None) -> None:
         self._start = start
+        self._sides: tuple[SenderLimits, ...] = ()
+        """Of pictures that are wider than high, and of others."""
+        if start is not None:
+            sides = (start.max_width, start.max_height)
+            self._sides = tuple(
+                SenderLimits(max_width=width, max_height=height)
+                for width, height in (sides, sides[::-1])
+            )
         self._look_us: int | None = None
         self._fits_since_us: int | None = None
 
@@ -27,9 +35,7 @@ class StartHold:
         """What is left of a picture's width and height."""
         if self._start is None:
             return size
-        sides = self._start.max_width, self._start.max_height
-        width, height = sides if size[0] >= size[1] else sides[::-1]
-        return limited_size(size, SenderLimits(max_width=width, max_height=height))
+        return limited_size(size, self._sides[size[0] < size[1]])
 
     def every(self, gap_us: int) -> int:
         """One of how many captured pictures is sent."""

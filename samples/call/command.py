@@ -234,9 +234,9 @@ def _check_media(call: CallOptions) -> None:
     for side in SIDES:
         CallSettings(preset=call.preset, **call.device.settings(side))
     if call.device.eligibility is not None:
-        from .eligibility import load_model
+        from .eligibility import check_eligibility
 
-        load_model(call.device.eligibility)
+        check_eligibility(call)
     check_source(call.source, width=call.width, height=call.height, fps=call.fps)
 
 

@@ -40,20 +40,7 @@ def add_device_arguments(container: argparse._ActionsContainer) -> None:
         metavar="RATIO|off",
         help="without power and below this, H.264 is sent (default: 0.2)",
     )
-    score = container.add_mutually_exclusive_group()
-    score.add_argument(
-        "--eligibility",
-        metavar="MODEL",
-        help="score both devices by this model, from codecpilot eligibility train, and begin as they "
-        "promise: codec, preset, size and pace",
-    )
-    score.add_argument(
-        "--rtc-score",
-        default=(None, None),
-        type=parse_scores,
-        metavar="SCORE[/SCORE]",
-        help="how well the device is expected to hold a call, 0 to 1: where to begin",
-    )
+    _add_score_arguments(container)
     add(
         "--send-codecs",
         default=(None, None),
@@ -103,6 +90,23 @@ def parse_scores(text: str) -> tuple[float | None, ...]:
 def parse_send_codecs(text: str) -> tuple[tuple[str, ...] | None, ...]:
     """argparse type of --send-codecs."""
     return _of_both(text, _parse_codecs)
+
+
+def _add_score_arguments(container: argparse._ActionsContainer) -> None:
+    score = container.add_mutually_exclusive_group()
+    score.add_argument(
+        "--eligibility",
+        metavar="MODEL",
+        help="score both devices by this model, from codecpilot eligibility train, and begin as they "
+        "promise: codec, preset, size and pace",
+    )
+    score.add_argument(
+        "--rtc-score",
+        default=(None, None),
+        type=parse_scores,
+        metavar="SCORE[/SCORE]",
+        help="how well the device is expected to hold a call, 0 to 1: where to begin",
+    )
 
 
 def _of_both(text: str, parse: Callable[[str], T]) -> tuple[T, T]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ...codecs.errors import LocalError
 from ...eligibility.call_policy import CallPolicy
 from ...eligibility.models.client import ClientModel, Device, Request, Score
 from ...eligibility.models.registry import load_client
@@ -14,11 +15,19 @@ from ...rtc.connection.device_health import DeviceMeter
 from ..eligibility.keys import public_key
 from ..eligibility.probe import probe_slowness
 from ..this_device import device_columns
+from .options import CallOptions
 
 
 def load_model(path: str) -> ClientModel:
     """A model that is whole and, where CODECPILOT_MODEL_KEY names a key, signed with it. Raises LocalError."""
     return load_client(Path(path), public_key=public_key(None))
+
+
+def check_eligibility(call: CallOptions) -> None:
+    """Raise LocalError for a model that is none, or a call that it says nothing to."""
+    if not call.device.adaptation:
+        raise LocalError("--eligibility says where adaptation begins, and --adaptation is off")
+    load_model(str(call.device.eligibility))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -106,7 +106,7 @@ ROWS: Mapping[str, Callable[[dict[str, Any]], str]] = {
 }
 START_ROWS: Mapping[str, Callable[[dict[str, Any]], str]] = {
     "rtc_score, sender / receiver": lambda f: _scores(f["start"]),
-    "began with": lambda f: _began(f["start"]),
+    "start by the scores": lambda f: _began(f["start"]),
 }
 LINK_ROWS: Mapping[str, Callable[[dict[str, Any]], str]] = {
     "link: queue delay, ms": lambda f: spread("queue_delay_ms")(f["link"]),

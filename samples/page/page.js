@@ -171,7 +171,7 @@ function decided(d) {
 function beganAs(start) {
   const by = `by ${start.sender.evidence}${start.simulated ? ", by a model of a SIMULATED fleet" : ""}`;
   const what = `${start.codec} ${start.preset}, up to ${start.max_size.join("×")} at ${start.max_fps} fps`;
-  return Object.assign(document.createElement("li"), { className: "start", textContent: `at first: ${what} (${start.why}; sender scored ${by})` });
+  return Object.assign(document.createElement("li"), { className: "start", textContent: `by the scores: ${what} (${start.why}; sender scored ${by})` });
 }
 
 function titled(title, unit) {

@@ -78,7 +78,8 @@ def test_another_device_is_probed_and_both_scores_and_the_plan_are_told(
 
 def test_a_call_begins_as_both_sides_plan_and_says_so(model: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.json"
-    args = ["--headless", "--seconds", "1", "--json", str(out), "--eligibility", str(model)]
+    args = ["--headless", "--seconds", "1", "--json", str(out), "--adaptation", "on"]
+    args += ["--eligibility", str(model)]
     with running_call(*args) as process:
         output, errors = process.communicate(timeout=TIMEOUT_S)
     assert (process.returncode, errors) == (0, "")
@@ -130,6 +131,13 @@ def test_a_model_that_is_none_ends_the_command_before_the_call(
         assert main(["call", "--headless", "--seconds", "1", "--eligibility", str(bad)]) == 2
         (line,) = capsys.readouterr().err.splitlines()
         assert words in line
+
+
+def test_a_call_that_does_not_adapt_cannot_begin_by_scores(
+    model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["call", "--headless", "--eligibility", str(model), "--adaptation", "off"]) == 2
+    assert "--adaptation is off" in capsys.readouterr().err
 
 
 def test_a_score_by_hand_and_one_by_a_model_exclude_each_other(
