@@ -54,14 +54,7 @@ class SenderCore(SenderControls):
         self.settings = settings
         self.counters = OutboundCounters()
         self.path = path or SendPath(estimator=None, wall_offset_us=wall_offset_us)
-        self._adaptation = StreamAdaptation(
-            codecs=settings.codecs,
-            preset=settings.preset,
-            content=settings.content,
-            settings=settings.adaptation,
-            counters=self.counters,
-            now_us=now_us,
-        )
+        self._begin_adaptation(now_us)
         self._begin_stream(wall_offset_us)
         self._rate = StreamRate(
             ssrc=settings.identity.ssrc,
@@ -226,6 +219,17 @@ class SenderCore(SenderControls):
         """End the stream: what waits of it is forgotten; the RTCP packet that says so."""
         self.path.remove_stream(self.settings.identity.ssrc)
         return self._reports.bye()
+
+    def _begin_adaptation(self, now_us: int) -> None:
+        settings = self.settings
+        self._adaptation = StreamAdaptation(
+            codecs=settings.codecs,
+            preset=settings.preset,
+            content=settings.content,
+            settings=settings.adaptation,
+            counters=self.counters,
+            now_us=now_us,
+        )
 
     def _begin_stream(self, wall_offset_us: int) -> None:
         settings = self.settings

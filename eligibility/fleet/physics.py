@@ -96,26 +96,19 @@ class FleetPhysics:
     def _interval(self, index: int) -> Interval:
         live = np.flatnonzero(self._sides.intervals > index)
         rng, sides = self._rng, self._sides
-        throttle = self._throttle(live)
-        contention = self._background(live)
-        speed = self._speed[live] * throttle * (1 - contention)
-        pixels = self._pixels(live)
-        encode = self._encode_us(live, pixels) / speed
-        decode = self._decode_us(live) / speed
-        # More work than there are cores: everything waits for everything.
+        work = self._work(live)
+        contention, spread = work.contention, JITTER + 0.5 * work.contention
         period_us = 1e6 / sides.fps[live]
-        demand = (encode + decode) / period_us + APP_CORES / speed
-        crowding = np.maximum(1.0, demand / (0.9 * self._big_cores[live]))
-        spread = JITTER + 0.5 * contention
-        encode, decode = encode * crowding, decode * crowding
-        load = encode / period_us
+        load = work.encode_us / period_us
         captured = rng.binomial((sides.fps[live] * INTERVAL_S).astype(np.int64), 0.998)
         dropped = rng.binomial(captured, _missed(load, spread))
-        late_share = np.minimum(1, _missed(decode / period_us, spread) + sides.late_ratio[live])
+        late_share = np.minimum(
+            1, _missed(work.decode_us / period_us, spread) + sides.late_ratio[live]
+        )
         freezes = self._freezes(live, dropped / np.maximum(captured, 1), late_share)
-        measured = encode * rng.lognormal(0, 0.03, len(live))
+        measured = work.encode_us * rng.lognormal(0, 0.03, len(live))
         median = measured * np.exp(-(spread**2) / 2)
-        decode_median = decode * np.exp(-(spread**2) / 2)
+        decode_median = work.decode_us * np.exp(-(spread**2) / 2)
         interval = Interval(
             index=index,
             side=live,
@@ -134,12 +127,29 @@ class FleetPhysics:
             is_cpu_limited=self._scale[live] > 0,
             av_offset_us=20_000 * rng.lognormal(0, 0.5, len(live)) + np.minimum(measured, 3e5),
             contention=contention,
-            frequency_ratio=throttle,
+            frequency_ratio=work.throttle,
             battery_ratio=self._battery[live].copy(),
         )
-        self._warm(live, np.minimum(demand / self._big_cores[live], 1))
+        self._warm(live, np.minimum(work.busy_cores / self._big_cores[live], 1))
         self._adapt(live, load, load * np.exp(Z95 * spread - spread**2 / 2))
         return interval
+
+    def _work(self, live: Ints) -> _Work:
+        throttle = self._throttle(live)
+        contention = self._background(live)
+        speed = self._speed[live] * throttle * (1 - contention)
+        encode = self._encode_us(live, self._pixels(live)) / speed
+        decode = self._decode_us(live) / speed
+        busy_cores = (encode + decode) / (1e6 / self._sides.fps[live]) + APP_CORES / speed
+        # More work than there are cores: everything waits for everything.
+        crowding = np.maximum(1.0, busy_cores / (0.9 * self._big_cores[live]))
+        return _Work(
+            throttle=throttle,
+            contention=contention,
+            encode_us=encode * crowding,
+            decode_us=decode * crowding,
+            busy_cores=busy_cores,
+        )
 
     def _first_step(self) -> Ints:
         """The best preset that fits as the call begins: a call finds it within its first seconds."""
@@ -205,6 +215,21 @@ class FleetPhysics:
         dearer = is_av1 & (scale == 0) & (step < FIRST_PRESET) & (load_p95 < DEARER_LOAD_P95)
         self._step[live] = step - cheaper + dearer
         self._scale[live] = scale + smaller - larger
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Work:
+    """What an interval asks of the sides that are in a call, one value a side.
+
+    throttle is the part of the speed that heat and saving leave, contention the part that others take;
+    encode_us and decode_us are means of a picture, busy_cores how many cores it all would fill.
+    """
+
+    throttle: Floats
+    contention: Floats
+    encode_us: Floats
+    decode_us: Floats
+    busy_cores: Floats
 
 
 def _missed(load: Floats, spread: Floats) -> Floats:

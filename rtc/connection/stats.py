@@ -55,7 +55,6 @@ def outbound_stats(
 
     adaptation is the decision that holds, adaptations how many there were.
     """
-    durations_us = core.quality_limitation_durations_us(now_us=now_us)
     c, identity = core.counters, core.settings.identity
     transport_id = sender.transport._stats_id
     codec = _codec_stats(core.codec, transport_id)
@@ -71,14 +70,9 @@ def outbound_stats(
         codecId=codec.id,
         codec=core.codec.codec,
         encoderImplementation=implementation,
-        scalabilityMode=f"L1T{adaptation.layers if adaptation else 1}",
-        preset=core.operation.preset,
-        adaptationReason=adaptation.reason if adaptation else "",
-        adaptations=adaptations,
         targetBitrate=core.target_bps,
-        qualityLimitationDurations={
-            reason: duration_us / _US_PER_S for reason, duration_us in durations_us.items()
-        },
+        adaptations=adaptations,
+        **_adapted(core, adaptation, now_us=now_us),
         totalEncodeTime=c.totalEncodeTimeUs / _US_PER_S,
         totalEncodeCpuTime=c.totalEncodeCpuTimeUs / _US_PER_S,
         totalPacketSendDelay=c.totalPacketSendDelayUs / _US_PER_S,
@@ -143,6 +137,21 @@ def pair_stats(
         transportFeedbackReceived=heard.received,
         transportFeedbackIgnored=heard.refused_floods + heard.refused_times + heard.without_news,
     )
+
+
+def _adapted(
+    core: SenderCore, decision: AdaptationDecision | None, *, now_us: int
+) -> dict[str, Any]:
+    """The members of outbound-rtp that tell what adaptation has in use, and what it costs."""
+    durations_us = core.quality_limitation_durations_us(now_us=now_us)
+    return {
+        "preset": core.operation.preset,
+        "scalabilityMode": f"L1T{decision.layers if decision else 1}",
+        "adaptationReason": decision.reason if decision else "",
+        "qualityLimitationDurations": {
+            reason: duration_us / _US_PER_S for reason, duration_us in durations_us.items()
+        },
+    }
 
 
 def _same(counters: OutboundCounters | InboundCounters, entry: type[RTCStats]) -> dict[str, Any]:
