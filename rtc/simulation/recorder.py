@@ -18,8 +18,9 @@ from ..rtp.rtcp import (
 )
 from .adaptations import AdaptationLog
 from .decisions import SenderDecisions, log_feedback
+from .encoder_queue import EncoderQueue
 from .link import Delivered, Lost
-from .records import PACER_FULL, THE_END, EventLog, FrameRecord, PacketKind, PacketRecord
+from .records import EventLog, FrameRecord, PacketKind, PacketRecord
 from .screen import Screen
 from .wire import Description, Wire, wire_bytes
 
@@ -57,10 +58,8 @@ class Recorder:
         self.screen = screen
         self.decisions = SenderDecisions(peer=sender, events=events)
         self.adaptations = AdaptationLog(peer=sender, events=events)
-        self._receiver = receiver
-        self._events = events
-        self._first_timestamp = first_timestamp
-        self._wire = wire
+        self._receiver, self._events = receiver, events
+        self._wire, self._first_timestamp = wire, first_timestamp
         self._vbv: VbvBuffer | None = None
         self.requests: Counter[type[RtcpMessage]] = Counter()
         """How many the receiver sent of each message."""
@@ -72,16 +71,13 @@ class Recorder:
         self._lost: tuple[int, int] | None = None
         self._missing: set[int] = set()
         """Numbers of packets that were lost or asked for, and not sent again since."""
-        self._waiting: FrameRecord | None = None
-        """The picture that waits to be encoded."""
-        self._is_encoding = False
-        self._every = 1
+        self._encoder = EncoderQueue()
 
     def captured(self, picture: Picture, *, now_us: int) -> None:
         """A picture was captured; picture.capture_us is on its peer's clock."""
         index = len(self.frames)
         record = FrameRecord(
-            direction=self.direction, index=index, capture_us=now_us, every=self._every
+            direction=self.direction, index=index, capture_us=now_us, every=self._encoder.every
         )
         self.frames.append(record)
         self._by_timestamp[self._timestamp(picture.capture_us)] = record
@@ -93,18 +89,16 @@ class Recorder:
 
     def taken(self, picture: Picture) -> None:
         """The sender took a picture, in place of the one that was waiting, if any."""
-        if self._waiting is not None and not self._is_encoding:
-            self._waiting.skipped = PACER_FULL
-        self._waiting = self._by_timestamp[self._timestamp(picture.capture_us)]
+        self._encoder.taken(self._by_timestamp[self._timestamp(picture.capture_us)])
 
     def encoding(self, job: EncodeJob, *, expired: int = 0, now_us: int) -> None:
         """A job began; expired counts the encoded frames that waited too long to be sent."""
         record = self._by_timestamp[self._timestamp(job.picture.capture_us)]
-        self._waiting, self._is_encoding = None, True
+        self._encoder.began(every=job.every)
         record.encode_us = now_us
         record.target_bps = job.target_bps
         record.preset, record.scale = job.preset, float(job.scale)
-        record.every = self._every = job.every
+        record.every = job.every
         if self._vbv is None:
             self._vbv = VbvBuffer(job.target_bps)
         self._vbv.set_target(job.target_bps, now_us=job.now_us)
@@ -115,7 +109,8 @@ class Recorder:
     ) -> None:
         """A job's result is there."""
         record = self._by_timestamp[self._timestamp(job.picture.capture_us)]
-        record.encoded_us, self._is_encoding = now_us, False
+        self._encoder.ended()
+        record.encoded_us = now_us
         self.decisions.result(job, result, record=record, now_us=now_us)
         if not isinstance(result, EncodedFrame):
             record.skipped = result.reason if result is not None else "encoder failed"
@@ -208,8 +203,7 @@ class Recorder:
 
     def finish(self, now_us: int) -> None:
         """Take what has no end yet as lasting until now."""
-        if self._waiting is not None:
-            self._waiting.skipped = THE_END
+        self._encoder.finish()
         self.screen.finish(now_us)
         for index, score_db in self.screen.scores_db.items():
             self.frames[index].psnr_y = score_db
