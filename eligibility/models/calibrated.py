@@ -72,7 +72,7 @@ class SingleTier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         # Threads that spin beside other work on the same cores took twenty times as long.
         with threadpool_limits(limits=1, user_api="openmp"):
             odds = self._cross_fitted(seen, good, groups)
-            self.booster_ = self._booster().fit(seen, good)
+            self.booster_ = self._trees(seen, good)
         self.n_iter_ = self.booster_.n_iter_
         sigmoid = LogisticRegression(C=1e6).fit(odds[:, None], good)
         # Odds turned around would turn the monotonic directions around, too.
@@ -116,15 +116,20 @@ class SingleTier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             early_stopping=False,
         )
 
+    def _trees(self, X: Floats, good: npt.NDArray[np.int64]) -> HistGradientBoostingClassifier:
+        """Trees that split on no column of which X knows nothing; scikit-learn fails to bin such."""
+        is_unknown = np.isnan(X).all(axis=0)
+        return self._booster().fit(np.where(is_unknown, 0.0, X), good)
+
     def _cross_fitted(self, X: Floats, good: npt.NDArray[np.int64], groups: Any) -> Floats:
         """Log-odds of each row by trees that saw none of its group."""
         odds = np.full(len(X), np.nan)
         for train, test in _folds(len(X), groups, self.folds):
             if len(np.unique(good[train])) == 2:
-                odds[test] = self._booster().fit(X[train], good[train]).decision_function(X[test])
+                odds[test] = self._trees(X[train], good[train]).decision_function(X[test])
         if np.isnan(odds).any():
             # Too few rows to keep any apart.
-            odds = self._booster().fit(X, good).decision_function(X)
+            odds = self._trees(X, good).decision_function(X)
         return np.asarray(np.clip(odds, np.log(LEAST), -np.log(LEAST)))
 
 

@@ -109,3 +109,17 @@ def test_fitting_again_gives_the_same_scores():
 
 def tiers() -> dict[str, SingleTier]:
     return {"low": SingleTier(**QUICK), "high": SingleTier(**QUICK)}
+
+
+def test_columns_of_which_nothing_is_known_are_learned_around():
+    """A store without a battery, say, or with one side of each call."""
+    rng = np.random.default_rng(3)
+    X = rng.random((600, 3))
+    good = (X[:, 0] < 0.5).astype(int)
+    X[:, 1] = np.nan
+
+    tier = SingleTier(monotonic=(-1, -1, 0)).fit(X, good)
+
+    assert 0.97 < np.mean(tier.predict(X) == good) <= 1
+    X[:, 1] = 5.0
+    assert 0.97 < np.mean(tier.predict(X) == good) <= 1
