@@ -24,6 +24,8 @@ DIGEST_CHARACTERS = 32
 # Ours: features of 5 million rows take 0.4 GB of it; beyond this DuckDB goes to disk.
 MEMORY_LIMIT = "1500MB"
 VERSION_KEY = b"codecpilot.telemetry"
+# Ours: what has more is no version, and int() refuses thousands of them.
+MAX_VERSION_DIGITS = 9
 
 
 class Store:
@@ -90,8 +92,7 @@ class Store:
             raise LocalError(
                 f"cannot write telemetry to {self.folder}: {error.strerror}; name a folder"
             ) from error
-        if parts := self.parts():
-            self._refuse_others(parts)
+        self.check_versions()
 
     def parts(self) -> list[Path]:
         """The parts, in the order of their names."""
@@ -105,34 +106,41 @@ class Store:
     def verify(self) -> None:
         """Raise LocalError for a part whose content is not what its name says."""
         for path in self.parts():
-            with path.open("rb") as file:
-                if _digest(file) != path.stem:
-                    raise LocalError(f"{path} was changed or damaged: its digest is another")
+            try:
+                with path.open("rb") as file:
+                    found = _digest(file)
+            except OSError as error:
+                raise LocalError(f"cannot read {path}: {error.strerror}") from error
+            if found != path.stem:
+                raise LocalError(f"{path} was changed or damaged: its digest is another")
 
     def connect(self) -> ir.Table:
         """All rows as an Ibis table on DuckDB.
 
-        Raises LocalError where there is no part, and for a part that is no telemetry or of another
-        version of the schema than SCHEMA_VERSION; all parts are looked at before any is read.
+        Raises LocalError where there is no part, and for a part that is no telemetry, of another
+        version of the schema than SCHEMA_VERSION, or damaged; all parts are looked at before any
+        is read.
         """
         import ibis
 
         parts = self.parts()
         if not parts:
             raise LocalError(f"no telemetry in {self.folder}")
-        self._refuse_others(parts)
+        self.check_versions()
+        self.verify()
         connection = ibis.duckdb.connect(
             memory_limit=MEMORY_LIMIT, temp_directory=tempfile.gettempdir()
         )
         # DuckDB takes each path for a pattern.
         paths = [glob.escape(str(path)) for path in parts]
-        return connection.read_parquet(paths, table_name="telemetry")
+        # A folder called codec=AV1 is to add or change no column.
+        return connection.read_parquet(paths, table_name="telemetry", hive_partitioning=False)
 
-    def _refuse_others(self, parts: list[Path]) -> None:
-        """Refuse with one message what this build does not read."""
-        found = {path.name: _version(path) for path in parts}
+    def check_versions(self) -> None:
+        """Raise one LocalError for all parts that this build does not read, if there are any."""
+        found = {path.name: _version(path) for path in self.parts()}
         versions = sorted({str(version) for version in found.values()})
-        if versions == [str(SCHEMA_VERSION)]:
+        if not versions or versions == [str(SCHEMA_VERSION)]:
             return
         others = [name for name, version in found.items() if version != SCHEMA_VERSION]
         said = "mixed schema versions" if len(versions) > 1 else "schema version"
@@ -147,12 +155,15 @@ def _version(path: Path) -> int | str:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    if not path.is_file():
+        # A pipe would be waited for.
+        return "none (no file)"
     try:
         schema = pq.read_schema(path)
     except (pa.ArrowException, OSError):
         return "none (not Parquet)"
     written = (schema.metadata or {}).get(VERSION_KEY, b"").decode("ascii", "replace")
-    if not written.isdecimal():
+    if not written.isdecimal() or len(written) > MAX_VERSION_DIGITS:
         return "none (not written by codecpilot)"
     if int(written) == SCHEMA_VERSION and not schema.equals(arrow_schema()):
         return f"{SCHEMA_VERSION} with other columns"

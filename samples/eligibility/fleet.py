@@ -24,6 +24,7 @@ def run(args: argparse.Namespace) -> int:
         priors=tuple(soc_prior(path, costs=costs) for path in args.priors),
     )
     store, rows = Store(args.store), 0
+    store.prepare()
     with bar("calls", total=args.calls) as advance:
         for table in simulate_fleet(request):
             store.append(table)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -126,3 +127,41 @@ def test_a_writer_that_dies_leaves_no_part(tmp_path: Path, monkeypatch):
     with pytest.raises(LocalError, match="disk full"):
         Store(tmp_path).append(table(call()))
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["codec=H264", "simulated=true"])
+def test_a_folder_named_like_a_column_changes_no_row(tmp_path: Path, name: str):
+    store = Store(tmp_path / name)
+    store.append(table(call(2)))
+
+    found = store.connect().select("codec", "simulated").distinct().to_pyarrow().to_pylist()
+
+    assert found == [{"codec": "AV1", "simulated": False}]
+
+
+def test_a_damaged_part_is_refused_before_any_is_read(tmp_path: Path):
+    store = Store(tmp_path)
+    part = store.append(table(call(50)))
+    content = bytearray(part.read_bytes())
+    content[len(content) // 4] ^= 1
+    part.write_bytes(content)
+
+    with pytest.raises(LocalError, match="changed or damaged"):
+        store.connect()
+
+
+def test_a_pipe_among_the_parts_is_not_waited_for(tmp_path: Path):
+    store = Store(tmp_path)
+    store.append(table(call(2)))
+    os.mkfifo(tmp_path / "x.parquet")
+
+    with pytest.raises(LocalError, match="no file"):
+        store.connect()
+
+
+def test_a_version_of_thousands_of_digits_is_none(tmp_path: Path):
+    rows = table(call(2)).replace_schema_metadata({VERSION_KEY: b"9" * 5000})
+    pq.write_table(rows, tmp_path / "x.parquet")
+
+    with pytest.raises(LocalError, match="not written by codecpilot"):
+        Store(tmp_path).connect()
