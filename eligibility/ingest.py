@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -37,12 +38,13 @@ def ingest(
     """Read every file (folders are searched) and append its rows to the store.
 
     on_file is told of each file when it is done. A file that is refused is reported and the next
-    one read; the same file again changes nothing. Raises LocalError where there is no file at all
-    and where the store cannot be written.
+    one read; the same file again changes nothing. Raises LocalError where there is no file at all,
+    where the store cannot be written, and before any is read where it is of another schema.
     """
     files = expand(paths)
     if not files:
         raise LocalError(f"no dump in {', '.join(map(str, paths)) or 'nothing'}")
+    store.check_versions()
     done = []
     stored = set(store.parts())
     for path in files:
@@ -69,11 +71,19 @@ def totals(done: Iterable[Ingested]) -> dict[str, int]:
 
 
 def _files(path: Path) -> Iterator[Path]:
-    if path.is_dir():
-        found = (file for file in path.rglob("*") if file.suffix.lower() in SUFFIXES)
-        yield from sorted(file for file in found if file.is_file())
-    else:
+    """What cannot be read is among them, so that it is refused and not passed over."""
+    if not os.path.isdir(path):  # As Path.is_dir, but for names that the system refuses.
         yield path
+        return
+    found: list[Path] = []
+
+    def on_error(error: OSError) -> None:
+        found.append(Path(error.filename))
+
+    for folder, _, names in os.walk(path, onerror=on_error):
+        files = [Path(folder, name) for name in names]
+        found += [file for file in files if file.suffix.lower() in SUFFIXES]
+    yield from sorted(found)
 
 
 def _ingest_one(path: Path, store: Store, stored: set[Path]) -> Ingested:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -198,7 +199,7 @@ def check_table(table: pa.Table) -> pa.Table:
 def _check_names(names: list[str]) -> None:
     missing = [name for name in COLUMNS if name not in names]
     unknown = sorted(set(names) - set(COLUMNS))
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, times in Counter(names).items() if times > 1)
     problems = {"missing": missing, "unknown": unknown, "twice": twice}
     if any(problems.values()):
         said = "; ".join(f"{what}: {_some(names)}" for what, names in problems.items() if names)

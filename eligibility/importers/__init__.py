@@ -70,6 +70,8 @@ def _kind(path: Path) -> str:
         return "parquet"
     text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if b"schema_version" in text.partition(b"\n")[0] and not text.startswith((b"{", b"[")):
+        if len(head) == SNIFFED_BYTES and len(text.splitlines()) < 2:
+            raise RemoteError(f"{path} has a longer header than the telemetry schema has columns")
         return "csv"
     if not text.startswith((b"{", b"[")) and not text.startswith(b"RTCStatsDump"):
         raise RemoteError(

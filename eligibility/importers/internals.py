@@ -131,7 +131,9 @@ def _take_values(one: Series, value: Any, counts: Counter[str]) -> None:
         except JSON_ERRORS:
             counts["values_refused"] += 1
             return
-    one.values.extend(points[: max(0, MAX_POINTS - len(one.values))])
+    room = max(0, MAX_POINTS - len(one.values))
+    counts["points_refused"] += max(0, len(points) - room)
+    one.values.extend(points[:room])
 
 
 def _samples(connection: str, series: dict[str, Series], counts: Counter[str]) -> Iterator[Sample]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import stat
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -30,6 +31,10 @@ DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
 def opened(path: Path) -> Iterator[BinaryFile]:
     """The file, unpacked where it is gzip. Raises LocalError where it cannot be read."""
     try:
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            # A pipe may never be written to, and is empty when it is read again.
+            raise LocalError(f"cannot read {path}: a pipe or a device, not a file")
         with path.open("rb") as file:
             packed = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
             file.seek(0)

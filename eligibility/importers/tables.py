@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from codecpilot.codecs.errors import LocalError, RemoteError
 
 from ..schema import COLUMNS, SCHEMA_VERSION, TELEMETRY, arrow_schema, check_table
+from .reading import DAMAGED, opened
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+# Ours: about 2 GB while they are checked.
+MAX_ROWS = 5_000_000
 
 
 def read_csv(path: Path, counts: Counter[str]) -> pa.Table:
@@ -26,8 +31,10 @@ def read_csv(path: Path, counts: Counter[str]) -> pa.Table:
     types = {field.name: field.type for field in arrow_schema()}
     convert = csv.ConvertOptions(column_types=types, strings_can_be_null=True)
     try:
-        table = csv.read_csv(path, convert_options=convert)
-    except (pa.ArrowException, UnicodeDecodeError) as error:
+        # By its content, whatever its name says of packing.
+        with opened(path) as file, csv.open_csv(file, convert_options=convert) as reader:
+            table = pa.Table.from_batches(_at_most(path, reader), reader.schema)
+    except (pa.ArrowException, UnicodeDecodeError, *DAMAGED) as error:
         raise RemoteError(f"{path} is no CSV in the telemetry schema: {error}") from error
     return _completed(path, table, counts)
 
@@ -39,10 +46,22 @@ def read_parquet(path: Path, counts: Counter[str]) -> pa.Table:
 
     try:
         # As a file, not a data set: a folder called year=2024 is to add no column.
-        table = pq.ParquetFile(path).read()
+        with pq.ParquetFile(path) as file:
+            batches = _at_most(path, file.iter_batches())
+            table = pa.Table.from_batches(batches, file.schema_arrow)
     except (pa.ArrowException, OSError) as error:
         raise RemoteError(f"{path} is no Parquet file: {error}") from error
     return _completed(path, table, counts)
+
+
+def _at_most(path: Path, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The batches; a file of few bytes can unpack to rows without end. Raises RemoteError."""
+    rows = 0
+    for batch in batches:
+        rows += batch.num_rows
+        if rows > MAX_ROWS:
+            raise RemoteError(f"{path} has over {MAX_ROWS} rows, the most that one file may have")
+        yield batch
 
 
 def _completed(path: Path, table: pa.Table, counts: Counter[str]) -> pa.Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,29 @@ def test_what_browsers_recorded_is_read_without_refusal(shared: Path, tmp_path: 
     assert [one.refusal for one in done] == [None] * len(done)
     assert min(one.rows for one in done) >= 3
     assert 60 < sum(one.rows for one in done) < 100
+
+
+def test_what_cannot_be_read_in_a_folder_is_refused_and_not_passed_over(
+    folder: Path, tmp_path: Path
+):
+    (folder / "gone.json").symlink_to("nowhere")
+    os.mkfifo(folder / "pipe.json")
+
+    done = ingest([folder, folder / ("x" * 5000)], store=Store(tmp_path / "store"))
+
+    refused = {one.path.name[:9]: one.refusal for one in done if one.refusal}
+    assert set(refused) == {"b.json", "gone.json", "pipe.json", "xxxxxxxxx"}
+    assert "a pipe or a device" in (refused["pipe.json"] or "")
+    assert sum(one.rows for one in done) == 8
+
+
+def test_a_store_of_another_schema_is_refused_before_anything_is_added(
+    folder: Path, tmp_path: Path
+):
+    (tmp_path / "other.parquet").write_bytes(b"not ours")
+    store = Store(tmp_path)
+
+    with pytest.raises(LocalError, match="not Parquet"):
+        ingest([folder], store=store)
+
+    assert [part.name for part in store.parts()] == ["other.parquet"]

@@ -124,3 +124,12 @@ def test_connections_that_are_no_objects_are_passed_over(tmp_path: Path):
     }
 
     assert read(tmp_path, dump).table.num_rows == 3
+
+
+def test_points_over_the_limit_are_counted(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr("codecpilot.eligibility.importers.internals.MAX_POINTS", 20)
+
+    imported = read_text(tmp_path, json.dumps(internals(seconds=31)))
+
+    assert imported.counts["points_refused"] >= 11
+    assert imported.table.num_rows == 2

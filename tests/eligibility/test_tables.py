@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from codecpilot.codecs.errors import RemoteError
-from codecpilot.eligibility.importers import read_dump
+from codecpilot.eligibility.importers import read_dump, tables
 
 from .dumps import read_text
 from .rows import CALL_ID, call, table
@@ -82,3 +83,38 @@ def test_a_parquet_file_of_odd_types_is_refused(tmp_path: Path):
     pq.write_table(odd, tmp_path / "odd")
     with pytest.raises(RemoteError, match="fps"):
         read_dump(tmp_path / "odd")
+
+
+@pytest.mark.parametrize("name", ["rows", "rows.csv", "rows.csv.gz", "rows.csv.zst"])
+def test_csv_is_unpacked_by_what_it_holds_and_not_by_its_name(tmp_path: Path, name: str):
+    assert read_text(tmp_path, LEAST, name=name).table.num_rows == 1
+    assert read_text(tmp_path, gzip.compress(LEAST.encode()), name=name).table.num_rows == 1
+
+
+def test_packed_csv_that_was_cut_is_refused(tmp_path: Path):
+    pa_csv.write_csv(table(call(200)), tmp_path / "rows.csv")
+    packed = gzip.compress((tmp_path / "rows.csv").read_bytes())
+
+    for content in (packed[:-9], packed[:-4] + b"abcd"):
+        with pytest.raises(RemoteError, match="no CSV"):
+            read_text(tmp_path, content, name="rows.csv.gz")
+
+
+def test_a_header_without_end_is_refused_before_it_is_parsed(tmp_path: Path):
+    wide = "schema_version" + ",a" * 300_000 + "\n1" + ",1" * 300_000
+
+    with pytest.raises(RemoteError, match="longer header"):
+        read_text(tmp_path, wide)
+
+
+def test_a_file_of_more_rows_than_fit_is_refused(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(tables, "MAX_ROWS", 3)
+    pq.write_table(table(call(4)), tmp_path / "rows.parquet")
+    pa_csv.write_csv(table(call(4)), tmp_path / "rows.csv")
+
+    for name in ("rows.parquet", "rows.csv"):
+        with pytest.raises(RemoteError, match="over 3 rows"):
+            read_dump(tmp_path / name)
+
+    monkeypatch.setattr(tables, "MAX_ROWS", 4)
+    assert read_dump(tmp_path / "rows.csv").table.num_rows == 4
