@@ -9,6 +9,13 @@ from typing import Any
 import numpy as np
 
 from .calls import Floats, Ints
+from .checked import FLOAT, array, known, number, places
+from .columns import FEATURES
+
+# Ours: trees of 8 leaves are at most 7 deep; each step costs time at every score.
+MAX_DEPTH = 64
+# Ours: there are six operating systems.
+MAX_LEVELS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,13 +93,19 @@ def scorer_of_arrays(arrays: Mapping[str, Any], prefix: str) -> Forest | Rule:
 
 
 def _rule(arrays: Mapping[str, Any], prefix: str) -> Rule:
-    category, categories, intercept, threshold = arrays[f"{prefix}_numbers"].tolist()
+    numbers = known(arrays, f"{prefix}_numbers", shape=(4,)).tolist()
+    category, categories, intercept, threshold = numbers
+    size, levels = (len(FEATURES),), int(number(categories, "categories", least=1, most=MAX_LEVELS))
+    columns = places(arrays, f"{prefix}_columns", count=None, below=len(FEATURES))
     return Rule(
-        **{name: arrays[f"{prefix}_{name}"] for name in _RULE_ARRAYS},
-        category=int(category),
-        categories=int(categories),
+        columns=columns,
+        middle=known(arrays, f"{prefix}_middle", shape=size),
+        spread=known(arrays, f"{prefix}_spread", shape=size),
+        weights=known(arrays, f"{prefix}_weights", shape=(len(columns) + 2 * levels,)),
+        category=int(number(category, "category", least=1, most=len(FEATURES) - 1)),
+        categories=levels,
         intercept=intercept,
-        threshold=threshold,
+        threshold=number(threshold, f"{prefix} threshold", least=0, most=1),
     )
 
 
@@ -117,20 +130,28 @@ _ARRAYS = ("feature", "bound", "left", "right", "missing_left", "value", "roots"
 
 
 def forest_of_arrays(arrays: Mapping[str, Any], prefix: str) -> Forest:
-    """What Forest.arrays gave. Raises ValueError where a node points outside of its arrays."""
-    depth, baseline, slope, intercept, threshold = arrays[f"{prefix}_numbers"].tolist()
-    parts = {name: arrays[f"{prefix}_{name}"] for name in _ARRAYS}
-    nodes = len(parts["value"])
-    for name in ("left", "right", "roots"):
-        if len(parts[name]) and not 0 <= parts[name].min() <= parts[name].max() < nodes:
-            raise ValueError(f"{prefix}_{name} points outside of {nodes} nodes")
+    """What Forest.arrays gave. Raises ValueError for anything else, such as nodes that point outside."""
+    numbers = known(arrays, f"{prefix}_numbers", shape=(5,)).tolist()
+    depth, baseline, slope, intercept, threshold = numbers
+    value = known(arrays, f"{prefix}_value", shape=(None,))
+    nodes = len(value)
+    pointers = {
+        name: places(arrays, f"{prefix}_{name}", count=nodes, below=nodes)
+        for name in ("left", "right")
+    }
     return Forest(
-        **parts,
-        depth=int(depth),
+        **pointers,
+        value=value,
+        feature=places(arrays, f"{prefix}_feature", count=nodes, below=len(FEATURES)),
+        # A bound may be infinite: only what is unknown goes the other way.
+        bound=array(arrays, f"{prefix}_bound", kind=FLOAT, shape=(nodes,)),
+        missing_left=places(arrays, f"{prefix}_missing_left", count=nodes, below=2),
+        roots=places(arrays, f"{prefix}_roots", count=None, below=nodes),
+        depth=int(number(depth, f"{prefix} depth", least=0, most=MAX_DEPTH)),
         baseline=baseline,
         slope=slope,
         intercept=intercept,
-        threshold=threshold,
+        threshold=number(threshold, f"{prefix} threshold", least=0, most=1),
     )
 
 

@@ -16,12 +16,17 @@ from ...codecs.errors import LocalError
 from ..schema import SCHEMA_VERSION
 from .arrays import scorer_of_arrays
 from .calls import GIB, HARDWARE, REQUEST, SIGNALS, Floats, model_name
+from .checked import FLOAT, array, known, names, number
 from .columns import FEATURES, NO_EVIDENCE, OF_MODEL, OF_PROBE, OF_SOC, SYSTEMS
 from .history import NOTHING, Signals
 from .reference import REFERENCE_FPS, REFERENCE_PX, is_low_tier
-from .strength import interval, worth_of
+from .strength import LEAST_CALLS, MOST_CALLS, interval, worth_of
 from .vectors import Known, feature_rows
 
+# Ours: 100 000 device models take 0.1 GB.
+MAX_UNPACKED_BYTES = 1 << 29
+# Sizes that no memory holds, brackets without end.
+UNFIT = (MemoryError, OverflowError, RecursionError)
 EVIDENCE = {NO_EVIDENCE: "hardware", OF_PROBE: "probe", OF_SOC: "soc", OF_MODEL: "calls"}
 
 
@@ -118,14 +123,22 @@ class ClientModel:
         try:
             self.card: dict[str, Any] = json.loads(str(arrays["card"]))
             self._check()
-            self.strength: dict[str, float] = self.card["strength"]
-            tiers = self.card["tiers"]
-            self._forests = {name: scorer_of_arrays(arrays, name) for name in tiers}
-            self.names = [str(name) for name in arrays["known_names"]]
-            self.socs = [str(name) for name in arrays["known_socs"]]
-            self._own, self._soc = (_signals(arrays, which) for which in ("own", "soc"))
-            self._hardware = {name: arrays[f"hardware_{name}"] for name in HARDWARE}
-        except (KeyError, ValueError, TypeError) as error:
+            self.strength = _strength(self.card["strength"])
+            self._forests = {
+                name: scorer_of_arrays(arrays, name) for name in _tiers(self.card["tiers"])
+            }
+            self.names = names(arrays, "known_names", count=None)
+            self.socs = names(arrays, "known_socs", count=len(self.names))
+            self._own, self._soc = (
+                _signals(arrays, which, count=len(self.names)) for which in ("own", "soc")
+            )
+            self._hardware = {
+                name: array(arrays, f"hardware_{name}", kind=FLOAT, shape=(len(self.names),))
+                for name in HARDWARE
+            }
+        except LocalError:
+            raise
+        except (KeyError, ValueError, TypeError, AttributeError, *UNFIT) as error:
             raise LocalError(f"not a client artefact of codecpilot: {error}") from error
         self._place = {name: place for place, name in enumerate(self.names)}
         self._of_soc = {name: place for place, name in enumerate(self.socs) if name}
@@ -134,11 +147,22 @@ class ClientModel:
     def load(cls, path: Path) -> ClientModel:
         """Raises LocalError for a file that is not there or is something else; nothing in it is run."""
         try:
+            if path.exists() and not path.is_file():
+                raise LocalError(f"{path} is no file")
+            with zipfile.ZipFile(path) as packed:
+                # zipfile reads no more of a part than is declared here.
+                unpacked = sum(part.file_size for part in packed.infolist())
+            if unpacked > MAX_UNPACKED_BYTES:
+                raise LocalError(
+                    f"{path} unpacks to over {MAX_UNPACKED_BYTES} bytes, no model does"
+                )
             with np.load(path, allow_pickle=False) as arrays:
                 return cls(dict(arrays))
         except OSError as error:
             raise LocalError(f"{path}: {error.strerror or 'not an npz file'}") from error
-        except (ValueError, zipfile.BadZipFile, TypeError, AttributeError) as error:
+        except LocalError:
+            raise
+        except (ValueError, zipfile.BadZipFile, TypeError, AttributeError, *UNFIT) as error:
             raise LocalError(f"{path} is not a client artefact: {error}") from error
 
     def score(
@@ -249,5 +273,27 @@ def signals_arrays(signals: Signals, which: str) -> dict[str, Floats]:
 _SIGNAL_PARTS = ("means", "counts", "spread", "n_calls")
 
 
-def _signals(arrays: Mapping[str, Any], which: str) -> Signals:
-    return Signals(**{name: arrays[f"{which}_{name}"] for name in _SIGNAL_PARTS})
+def _signals(arrays: Mapping[str, Any], which: str, *, count: int) -> Signals:
+    table = (count, len(SIGNALS))
+    return Signals(
+        means=array(arrays, f"{which}_means", kind=FLOAT, shape=table),
+        counts=known(arrays, f"{which}_counts", shape=table),
+        spread=array(arrays, f"{which}_spread", kind=FLOAT, shape=(count,)),
+        n_calls=known(arrays, f"{which}_n_calls", shape=(count,)),
+    )
+
+
+def _tiers(told: object) -> list[str]:
+    if told not in (["all"], ["low", "high"]):
+        raise ValueError(f"tiers are {str(told)[:80]}")
+    return list(told)
+
+
+def _strength(told: object) -> dict[str, float]:
+    """How many calls the scores of a class are worth."""
+    if not isinstance(told, dict):
+        raise ValueError("strength is no table")
+    return {
+        name: number(calls, f"strength {name}", least=LEAST_CALLS, most=MOST_CALLS)
+        for name, calls in told.items()
+    }
