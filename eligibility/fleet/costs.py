@@ -15,6 +15,10 @@ from ...codecs.errors import LocalError
 
 # Ours: a minute for one picture; beyond that a file does not tell of a machine that holds calls.
 MAX_COST_US = 60_000_000
+# Ours: what doctor writes has under 10 000.
+MAX_FILE_CHARACTERS = 1 << 20
+# Brackets without end, and integers that no float holds.
+NO_NUMBERS = (RecursionError, OverflowError)
 AV1_PRESETS = ("ultralow", "low", "default", "high", "best")
 """Cheapest first, the names of codecs/av1_presets.py."""
 H264 = "H264"
@@ -56,12 +60,13 @@ DEFAULT_COSTS: CostTable = MappingProxyType(
 def read_costs(path: Path) -> CostTable:
     """What `codecpilot doctor --calibrate --json` wrote, fitted over its sizes. Raises LocalError."""
     try:
-        rows = json.loads(path.read_text(encoding="utf-8"))["costs"]
+        with path.open(encoding="utf-8") as file:
+            rows = json.loads(file.read(MAX_FILE_CHARACTERS))["costs"]
         names = [*AV1_PRESETS, H264]
         return {name: _fitted([row for row in rows if _name(row) == name]) for name in names}
     except OSError as error:
         raise LocalError(f"{path}: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, *NO_NUMBERS) as error:
         raise LocalError(f"{path} is not what codecpilot doctor --calibrate writes") from error
 
 

@@ -84,8 +84,13 @@ def model_name(*, brand: str | None, model: str) -> str:
 
 
 def read_calls(telemetry: ir.Table) -> Calls:
-    """Query and sort the calls. Raises LocalError where no device model is known of any."""
-    frame = training_calls(telemetry).order_by("time_us", "call_id", "side").to_pandas()
+    """Query and sort the calls. Raises LocalError where no device model is known of any, or reading fails."""
+    import duckdb
+
+    try:
+        frame = training_calls(telemetry).order_by("time_us", "call_id", "side").to_pandas()
+    except duckdb.Error as error:
+        raise LocalError(f"the telemetry cannot be read: {error}") from error
     if not len(frame):
         raise LocalError("the telemetry names no device model, so there is nothing to learn from")
     brands = [value if isinstance(value, str) else None for value in frame["device_brand"]]

@@ -46,6 +46,8 @@ def train(calls: Calls, *, version: str, data_digest: str, seed: int = 0) -> Tra
     """Fit a version to all device models of the store that are not held out. Raises LocalError."""
     if version not in VERSIONS:
         raise LocalError(f"--version {version}: known are {', '.join(VERSIONS)}")
+    if seed < 0:
+        raise LocalError(f"seed {seed} is below 0")
     examples = training_examples(calls, seed=seed)
     models = len(np.unique(examples.model))
     if models < MIN_MODELS or len(examples.good) < MIN_ROWS or len(np.unique(examples.good)) < 2:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from ...eligibility.models.client import ClientModel
@@ -41,5 +42,7 @@ def _table(changes: list[Change]) -> Table:
     table = Table("device", "", "score", "why", box=None)
     for change in changes:
         scores = f"{change.before.rtc_score:.2f} → {change.after.rtc_score:.2f}"
-        table.add_row(change.name, "gains" if change.gains else "loses", scores, change.why)
+        table.add_row(
+            escape(change.name), "gains" if change.gains else "loses", scores, escape(change.why)
+        )
     return table

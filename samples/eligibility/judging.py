@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from ...codecs.errors import LocalError
@@ -25,9 +27,7 @@ def run(args: argparse.Namespace) -> int:
     if args.report is not None and not args.report.absolute().parent.is_dir():
         raise LocalError(f"--report {args.report}: there is no such folder")
     key = public_key(args.key)
-    names = _names(
-        args.models, [load_card(path, public_key=key)["version"] for path in args.models]
-    )
+    names = _names(args.models, [_version(load_card(path, public_key=key)) for path in args.models])
     with bar("judging", total=len(names) + 1) as advance:
         estimators = {
             name: load_estimator(path, public_key=key)
@@ -66,15 +66,20 @@ def print_results(console: Console, evaluation: Evaluation) -> None:
         }
         rows |= {f"unseen, by {start}": of for start, of in result.starts.items()}
         for name, of in rows.items():
-            table.add_row(f"{result.name} {name}".strip(), *_cells(of))
+            table.add_row(escape(f"{result.name} {name}".strip()), *_cells(of))
         share = result.low_coverage_at_2pct_bad_of_all
-        table.add_row(f"{result.name} low tier, 2 % of all", "", "", "", f"{share:.1%}")
+        table.add_row(escape(f"{result.name} low tier, 2 % of all"), "", "", "", f"{share:.1%}")
     console.print(table)
 
 
 def _cells(of: Figures) -> tuple[str, ...]:
     auc = "–" if of.auc is None else f"{of.auc:.4f}"
     return str(of.calls), auc, f"{of.ece:.4f}", f"{of.coverage_at_2pct_bad:.1%}"
+
+
+def _version(card: dict[str, Any]) -> str:
+    """As the card says, whatever it holds."""
+    return str(card.get("version"))[:40]
 
 
 def _names(paths: list[Path], versions: list[str]) -> list[str]:

@@ -29,7 +29,8 @@ Curve = Callable[[Ints, Floats], list[tuple[float, float]]]
 def write_report(path: Path, evaluation: Evaluation) -> None:
     """Raises LocalError where the file cannot be written."""
     try:
-        path.write_text(report_html(evaluation), encoding="utf-8")
+        # Names of folders need not be UTF-8.
+        path.write_text(report_html(evaluation), encoding="utf-8", errors="replace")
     except OSError as error:
         raise LocalError(f"--report {path}: {error.strerror}") from error
 

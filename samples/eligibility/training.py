@@ -24,7 +24,7 @@ def run(args: argparse.Namespace) -> int:
     private_key = None if args.sign is None else read_key(args.sign)
     base = None if args.base is None else load_client(args.base, public_key=public_key(args.key))
     store, console = Store(args.store), Console(highlight=False)
-    with bar(f"training {args.version}", total=4) as advance:
+    with bar("training", total=4) as advance:
         digest, telemetry = store.digest(), store.connect()
         calls = read_calls(telemetry)
         advance(1)

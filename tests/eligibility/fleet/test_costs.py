@@ -66,3 +66,14 @@ def test_a_file_of_something_else_is_refused(text, tmp_path):
         read_costs(path)
     with pytest.raises(LocalError, match="No such file"):
         read_costs(tmp_path / "absent.json")
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, '{"costs": [{"codec": "H264", "width": 1%s}]}' % ("0" * 400)]
+)
+def test_what_no_number_can_hold_is_refused(tmp_path, text):
+    path = tmp_path / "costs.json"
+    path.write_text(text)
+
+    with pytest.raises(LocalError, match="doctor --calibrate"):
+        read_costs(path)

@@ -197,3 +197,26 @@ def test_the_doctor_scores_this_machine_and_keeps_what_it_calibrated(work, tmp_p
     found = json.loads(out.read_text())
     assert {row["preset"] for row in found["costs"]} >= {"ultralow", "best"}
     assert 0 < found["scores"]["640x360"]["rtc_score"] <= 1
+
+
+@pytest.mark.parametrize(
+    "wrong", [("--version", "[/x]"), ("--seed", "-1"), ("--sign", "/dev/zero")]
+)
+def test_wrong_values_are_one_line(work, tmp_path, capsys, wrong):
+    out = tmp_path / "out"
+
+    assert run("train", "--store", work / "fleet", "--out", out, *wrong) == 2
+
+    assert "Traceback" not in capsys.readouterr().err
+    assert not (out / "card.json").exists()
+
+
+def test_folders_may_be_called_anything(work, tmp_path):
+    odd = tmp_path / "[/x]\udcff"
+    odd.parent.mkdir()
+    odd.symlink_to(work / "heuristic")
+    models = (odd, work / "heuristic")
+
+    assert run("evaluate", "--store", work / "fleet", *models, "--report", tmp_path / "r.html") == 0
+
+    assert "[/x]" in (tmp_path / "r.html").read_text()
