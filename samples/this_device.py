@@ -12,8 +12,8 @@ from pathlib import Path
 
 import psutil
 
-from ..eligibility.importers.rows import NOT_PLAIN
-from ..eligibility.schema import MAX_TEXT_CHARACTERS, Value
+from ..eligibility.plain_text import plain_text
+from ..eligibility.schema import Value
 from .machine import processor
 
 SYSTEMS = {"Darwin": "macos", "Linux": "linux", "Windows": "windows"}
@@ -36,11 +36,11 @@ def device_columns(*, root: Path = Path("/")) -> dict[str, Value]:
     """
     system = platform.system()
     brand, model, chip = _MODELS.get(system, _other_model)(root)
-    soc = _plain(PROCESSOR_NOISE.sub("", chip))
+    soc = plain_text(PROCESSOR_NOISE.sub("", chip))
     memory_steps = round(psutil.virtual_memory().total / MEMORY_STEP_BYTES)
     return {
-        "device_brand": _plain(COMPANY_FORMS.sub("", brand.strip()).lower()),
-        "device_model": _plain(model) or soc,
+        "device_brand": plain_text(COMPANY_FORMS.sub("", brand.strip()).lower()),
+        "device_model": plain_text(model) or soc,
         "soc": soc,
         "cores": psutil.cpu_count(),
         "memory_bytes": memory_steps * MEMORY_STEP_BYTES or None,
@@ -109,8 +109,3 @@ def _sysctl(name: str) -> str:
     except (OSError, subprocess.SubprocessError):
         return ""
     return run.stdout.strip()
-
-
-def _plain(text: str) -> str | None:
-    """As the schema takes it."""
-    return " ".join(NOT_PLAIN.sub(" ", text).split())[:MAX_TEXT_CHARACTERS].strip() or None

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from ..schema import COLUMNS, INTERVAL_US, MAX_TEXT_CHARACTERS, Value
+from ..plain_text import plain_text
+from ..schema import COLUMNS, INTERVAL_US, Value
 from .reports import LIMITS, Stream
 
-NOT_PLAIN = re.compile(r"[^\w .,+\-()/&]")
 # Ours: a call with 300 people seen at once, with three layers each.
 MAX_STREAMS = 1_000
 
@@ -112,8 +111,8 @@ def fill_row(row: dict[str, Value], done: Bin) -> bool:
     main = max(sent or received, key=lambda s: (s.frames(), s.last.get("width", 0.0)))
     pictures = done.pictures.get("encoded", 0.0) if sent else main.frames()
     row.update(
-        codec=_plain(main.codec),
-        encoder=_plain(main.implementation) if sent else None,
+        codec=plain_text(main.codec or ""),
+        encoder=plain_text(main.implementation or "") if sent else None,
         width=_whole("width", main.last.get("width")),
         height=_whole("height", main.last.get("height")),
         fps=min(pictures * 1e6 / done.covered_us, 1000.0),
@@ -186,8 +185,3 @@ def _whole(name: str, value: float | None) -> int | None:
     column = COLUMNS[name]
     # Ours: 2^53, above which a float counts no longer.
     return round(value) if column.least <= value <= min(column.most, 2.0**53) else None
-
-
-def _plain(text: str | None) -> str | None:
-    """The text without signs that the schema refuses."""
-    return NOT_PLAIN.sub(" ", text).strip()[:MAX_TEXT_CHARACTERS] or None if text else None

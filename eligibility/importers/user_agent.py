@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from ..plain_text import plain_text
+from ..schema import MAX_TEXT_CHARACTERS
 from .samples import finite
 
 GIB = 1 << 30
@@ -39,8 +41,6 @@ BRANDS = (
     ("nokia", r"Nokia"),
     ("sony", r"Sony|XQ-"),
 )
-PLAIN = re.compile(r"[^\w .,+\-()/&]")
-MAX_CHARACTERS = 64
 # Longer than any user agent; the patterns are tried on no more.
 MAX_AGENT_CHARACTERS = 512
 
@@ -74,7 +74,7 @@ def from_user_agent(agent: str) -> dict[str, str | int]:
             continue
         columns: dict[str, str | int] = {"os": system}
         version = (found[1] if found.lastindex else "") or ""
-        version = version.replace("_", ".").strip(".")[:MAX_CHARACTERS]
+        version = version.replace("_", ".").strip(".")[:MAX_TEXT_CHARACTERS]
         model = _model(agent, system)
         reduced = system == "android" and model is None and version == "10"
         if version and not reduced and (system, version) not in FROZEN:
@@ -110,10 +110,11 @@ def _from_hints(hints: dict[str, Any]) -> dict[str, str | int]:
 
 
 def _named(model: str | None) -> dict[str, str | int]:
-    if model is None:
+    name = plain_text(model or "")
+    if model is None or name is None:
         return {}
-    columns: dict[str, str | int] = {"device_model": PLAIN.sub(" ", model).strip()[:MAX_CHARACTERS]}
+    columns: dict[str, str | int] = {"device_model": name}
     for brand, pattern in BRANDS:
         if re.match(pattern, model):
             columns["device_brand"] = brand
-    return columns if columns["device_model"] else {}
+    return columns

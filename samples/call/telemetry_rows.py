@@ -9,8 +9,8 @@ from typing import Any
 
 from ...codecs.types import Codec, EncodedFrame
 from ...eligibility.importers.intervals import MIN_COVERED_US
-from ...eligibility.importers.rows import NOT_PLAIN
-from ...eligibility.schema import INTERVAL_US, MAX_TEXT_CHARACTERS, Value, empty_row
+from ...eligibility.plain_text import plain_text
+from ...eligibility.schema import INTERVAL_US, Value, empty_row
 from ...rtc.adaptation.health import DeviceHealth
 from ...rtc.messages import DecodedFrame
 from .series import US_PER_S, mean, percentile
@@ -49,7 +49,7 @@ def read_statistics(entries: Iterable[Any]) -> Statistics:
     return Statistics(
         counters=counters,
         codec=None if sent is None else str(sent.codec),
-        encoder=None if sent is None else _plain(sent.encoderImplementation),
+        encoder=None if sent is None else plain_text(sent.encoderImplementation),
     )
 
 
@@ -210,8 +210,3 @@ def _mean_ratio(values: Iterable[float | None]) -> float | None:
     """Boosts above a processor's nominal frequency count as all of it."""
     known = [min(value, 1.0) for value in values if value is not None]
     return sum(known) / len(known) if known else None
-
-
-def _plain(text: str) -> str | None:
-    """As the schema takes it."""
-    return NOT_PLAIN.sub(" ", text).strip()[:MAX_TEXT_CHARACTERS] or None

@@ -286,5 +286,5 @@ def test_statistics_are_read_by_their_w3c_names():
         "freeze_count": 1,
         "freeze_us": 400_000,
     }
-    assert (statistics.codec, statistics.encoder) == ("AV1", "libaom 3.13.1  http //example.org")
+    assert (statistics.codec, statistics.encoder) == ("AV1", "libaom 3.13.1 http //example.org")
     assert read_statistics([sound, path]) == NOTHING
