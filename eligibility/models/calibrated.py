@@ -7,24 +7,24 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold, KFold
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from .binary import BinaryClassifier, two_classes
 
 Floats = npt.NDArray[np.float64]
 
 BAD_RATIO = 0.02
-"""Share of calls on AV1 that may be bad: the issue's own figure, which thresholds are set for."""
+"""Share of calls on AV1 that may be bad, which thresholds are set for: what was asked of the score."""
 # Ours: log-odds beyond these say no more.
 LEAST, MOST = 1e-6, 1 - 1e-6
 
 
-class SingleTier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class SingleTier(BinaryClassifier):
     """The chance of the second of two classes, by monotonic boosted trees and Platt's sigmoid.
 
     columns are the places of the columns that it looks at, None for all; monotonic is -1, 0 or 1 for each of
@@ -91,17 +91,6 @@ class SingleTier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             chance = self._chance(self.booster_.decision_function(seen))
         return np.stack([1 - chance, chance], axis=1)
 
-    def predict(self, X: Any) -> Any:
-        """The likelier class of each row."""
-        chances = self.predict_proba(X)
-        return self.classes_[np.argmax(chances, axis=1)]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.classifier_tags.multi_class = False
-        return tags
-
     def _chance(self, odds: Floats) -> Floats:
         return np.asarray(1 / (1 + np.exp(-(self.slope_ * odds + self.intercept_))))
 
@@ -131,21 +120,6 @@ class SingleTier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             # Too few rows to keep any apart.
             odds = self._trees(X, good).decision_function(X)
         return np.asarray(np.clip(odds, np.log(LEAST), -np.log(LEAST)))
-
-
-def two_classes(y: Any) -> tuple[Any, npt.NDArray[np.int64]]:
-    """The two classes in order, and 0 or 1 for each row. Raises ValueError for another number of them."""
-    check_classification_targets(y)
-    if type_of_target(y) not in ("binary", "multiclass"):
-        raise ValueError(f"Unknown label type: {type_of_target(y)}")
-    classes, places = np.unique(y, return_inverse=True)
-    if len(classes) > 2:
-        raise ValueError(
-            "Only binary classification is supported. The type of the target is multiclass."
-        )
-    if len(classes) < 2:
-        raise ValueError("Classifier can't train when only one class is present.")
-    return classes, places.astype(np.int64)
 
 
 def threshold_at(good: Any, chance: Floats, *, bad_ratio: float) -> float:

@@ -6,17 +6,17 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .calibrated import BAD_RATIO, Floats, SingleTier, threshold_at, two_classes
+from .binary import BinaryClassifier, two_classes
+from .calibrated import BAD_RATIO, Floats, SingleTier, threshold_at
 
 __all__ = ["HeuristicEligibility", "SingleTier", "TwoTier"]
 
 
-class HeuristicEligibility(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class HeuristicEligibility(BinaryClassifier):
     """A weighted sum of what a device says of itself, calibrated: the best that a table of rules can do.
 
     columns are the places of the columns that it looks at, None for all; category is the place of one whose
@@ -64,17 +64,6 @@ class HeuristicEligibility(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         chance = self._chance(self._terms(X))
         return np.stack([1 - chance, chance], axis=1)
 
-    def predict(self, X: Any) -> Any:
-        """The likelier class of each row."""
-        chances = self.predict_proba(X)
-        return self.classes_[np.argmax(chances, axis=1)]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.classifier_tags.multi_class = False
-        return tags
-
     def _chance(self, terms: Floats) -> Floats:
         odds = terms @ self.weights_ + self.intercept_
         return np.asarray(1 / (1 + np.exp(-np.clip(odds, -30, 30))))
@@ -90,7 +79,7 @@ class HeuristicEligibility(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return np.concatenate([scaled[:, plain], names, names * version], axis=1)
 
 
-class TwoTier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class TwoTier(BinaryClassifier):
     """Two SingleTiers, for devices above and up to a limit of one column, each with its own columns.
 
     Rows whose tier_column is above tier_limit, or unknown, are the lower end; None takes the median of what it
@@ -154,14 +143,3 @@ class TwoTier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if rows.any():
                 chances[rows] = tier.predict_proba(X[rows])
         return chances
-
-    def predict(self, X: Any) -> Any:
-        """The likelier class of each row."""
-        chances = self.predict_proba(X)
-        return self.classes_[np.argmax(chances, axis=1)]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.classifier_tags.multi_class = False
-        return tags
