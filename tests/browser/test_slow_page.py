@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -12,24 +11,9 @@ from codecpilot.rtc.adaptation.decisions import AdaptationDecision, AdaptationRe
 
 from tests.browser.playing import decoded
 from tests.live_call import DrawnTrack, call, eventually, in_call
+from tests.slow_page import slow_page
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
-
-
-def _slow(mid: str) -> str:
-    return json.dumps(
-        {
-            "mid": mid,
-            "codec": "AV1",
-            "interval": 1.0,
-            "framesReceived": 30,
-            "framesDecoded": 12,
-            "framesDropped": 6,
-            "totalDecodeTime": 0.996,
-            "frameWidth": 160,
-            "frameHeight": 96,
-        }
-    )
 
 
 async def test_a_slow_decoder_of_chromium_is_spared(chromium_peer: Any) -> None:
@@ -45,7 +29,7 @@ async def test_a_slow_decoder_of_chromium_is_spared(chromium_peer: Any) -> None:
         (transceiver,) = [t for t in pc.getTransceivers() if t.sender.track is sender.track]
 
         async def is_believed() -> bool:
-            await peer.report(_slow(transceiver.mid))
+            await peer.report(slow_page(mid=transceiver.mid))
             return any(d.reason is AdaptationReason.PEER_DECODE for d in said)
 
         await eventually(is_believed, "it is believed")

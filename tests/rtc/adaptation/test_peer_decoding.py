@@ -14,26 +14,12 @@ from codecpilot.rtc.adaptation.decisions import AdaptationReason
 from codecpilot.rtc.adaptation.decode_report import DecodeReport
 from codecpilot.rtc.adaptation.settings import AdaptationSettings
 
+from tests.rtc.adaptation.reports import decode_report
 from tests.rtc.adaptation.virtual_device import MICRO, VirtualDevice
 
 AV1, H264 = Codec.AV1, Codec.H264
 S = 1_000_000
 FAST_US, SLOW_US = 3_000, 83_000
-
-
-def report(codec: Codec, p50_us: int, *, probe_us: int | None = None, **more: int) -> DecodeReport:
-    values = {
-        "interval_us": 1_000_000,
-        "decode_p50_us": p50_us,
-        "decode_p95_us": p50_us,
-        "frames_decoded": min(30, 1_000_000 // max(1, p50_us)),
-        "frames_dropped": 0,
-        "waiting_frames": 0,
-        "playout_lag_us": 0,
-        "width": 640,
-        "height": 360,
-    }
-    return DecodeReport.clamped(codec=codec, av1_decode_us=probe_us, **(values | more))
 
 
 def honest(
@@ -49,7 +35,7 @@ def honest(
         full_us = av1_us if codec is AV1 else h264_us
         scale = device.used.scale
         probe_us = av1_us if probes and codec is H264 else None
-        return report(
+        return decode_report(
             codec,
             round(full_us * scale**2),
             probe_us=probe_us,
@@ -83,8 +69,8 @@ def test_without_a_probe_h264_that_decodes_faster_again_tells_as_much():
     def told(stream: VirtualDevice) -> DecodeReport:
         is_slow = 20 <= (stream.now_us - MICRO) / S < 32
         if stream.used.codec is AV1:
-            return report(AV1, SLOW_US if is_slow else FAST_US)
-        return report(H264, 20_000 if is_slow else 1_000)
+            return decode_report(AV1, SLOW_US if is_slow else FAST_US)
+        return decode_report(H264, 20_000 if is_slow else 1_000)
 
     stream = device(told).run(95)
     (left_s, left), (back_s, back) = codecs(stream)
@@ -112,15 +98,17 @@ def test_a_peer_slower_than_ever_is_not_tried_while_its_probes_say_so():
 
 def test_one_report_that_is_a_little_too_much_changes_nothing_and_two_do():
     once = iter([35_000, FAST_US] * 20)
-    stream = device(lambda d: report(AV1, next(once))).run(35)
+    stream = device(lambda d: decode_report(AV1, next(once))).run(35)
     assert codecs(stream) == []
-    stream = device(lambda d: report(d.used.codec, 31_000 if d.used.codec is AV1 else 2_000)).run(5)
+    stream = device(
+        lambda d: decode_report(d.used.codec, 31_000 if d.used.codec is AV1 else 2_000)
+    ).run(5)
     assert [codec for _, codec in codecs(stream)] == [H264]
 
 
 def test_frames_that_wait_or_are_dropped_make_one_report_enough():
     for more in ({"waiting_frames": 5}, {"frames_dropped": 4}):
-        stream = device(lambda d, m=more: report(AV1, 31_000, **m)).run(3)
+        stream = device(lambda d, m=more: decode_report(AV1, 31_000, **m)).run(3)
         assert [codec for _, codec in codecs(stream)] == [H264]
 
 
@@ -151,12 +139,14 @@ def test_a_peer_that_is_doubted_beforehand_has_to_earn_av1():
 def lies(stream: VirtualDevice) -> DecodeReport:
     """AV1 is dreadful while it is in use, and would be fine while it is not."""
     is_av1 = stream.used.codec is AV1
-    return report(stream.used.codec, 10_000_000 if is_av1 else 0, probe_us=None if is_av1 else 1)
+    return decode_report(
+        stream.used.codec, 10_000_000 if is_av1 else 0, probe_us=None if is_av1 else 1
+    )
 
 
 def alternating(stream: VirtualDevice) -> DecodeReport:
     is_bad = stream.now_us // 300_000 % 2 == 0
-    return report(
+    return decode_report(
         (AV1, H264)[stream.now_us // 700_000 % 2], 10_000_000 if is_bad else 0, waiting_frames=2_000
     )
 
@@ -190,7 +180,7 @@ def test_whatever_reports_say_switches_are_few_and_nothing_breaks(values):
 
     def absurd(stream: VirtualDevice) -> DecodeReport:
         codec, p50_us, probe_us, frames, side = next(told)
-        return report(
+        return decode_report(
             codec,
             p50_us,
             probe_us=probe_us,
@@ -208,5 +198,5 @@ def test_whatever_reports_say_switches_are_few_and_nothing_breaks(values):
 
 def test_reports_before_anything_was_sent_are_ignored():
     stream = VirtualDevice()
-    stream.control.handle_report(report(AV1, 10_000_000), now_us=stream.now_us)
+    stream.control.handle_report(decode_report(AV1, 10_000_000), now_us=stream.now_us)
     assert stream.run(2).choices == []

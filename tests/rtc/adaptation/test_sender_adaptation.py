@@ -17,6 +17,7 @@ from codecpilot.rtc.adaptation.settings import AdaptationSettings, SenderLimits
 from codecpilot.rtc.rtp.rtcp_decode_report import DecodeReportMessage
 from codecpilot.rtc.sender import SenderCore
 
+from tests.rtc.adaptation.reports import decode_report
 from tests.rtc.fakes import AV1, H264, IDENTITY
 from tests.rtc.test_rate_adaptation import Stream
 
@@ -27,18 +28,9 @@ def told(stream: Stream) -> list[tuple[Operation, AdaptationReason]]:
     return [(d.operation, d.reason) for d in stream.core.poll_adaptations()]
 
 
-def report(p50_us: int) -> DecodeReport:
-    return DecodeReport(
-        codec=Codec.AV1,
-        interval_us=1_000_000,
-        decode_p50_us=p50_us,
-        decode_p95_us=p50_us,
-        frames_decoded=12,
-        frames_dropped=3,
-        waiting_frames=4,
-        playout_lag_us=0,
-        width=640,
-        height=360,
+def report(decode_us: int) -> DecodeReport:
+    return decode_report(
+        Codec.AV1, decode_us, frames_decoded=12, frames_dropped=3, waiting_frames=4
     )
 
 

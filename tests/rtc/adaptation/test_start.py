@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from codecpilot.codecs.errors import LocalError
 from codecpilot.codecs.types import Codec
 from codecpilot.rtc.adaptation.decisions import AdaptationDecision, AdaptationReason
-from codecpilot.rtc.adaptation.decode_report import DecodeReport
 from codecpilot.rtc.adaptation.quality_limitation import QualityLimitationReason
 from codecpilot.rtc.adaptation.settings import AdaptationSettings, SenderLimits, StartPoint
 from codecpilot.rtc.adaptation.start_hold import HOLD_US, StartHold
 
+from tests.rtc.adaptation.reports import decode_report
 from tests.rtc.test_rate_adaptation import Stream
 
 START = {"codec": Codec.AV1, "preset": "low", "max_width": 480, "max_height": 270, "max_fps": 30.0}
@@ -26,21 +26,6 @@ def begun(**changes: object) -> Stream:
 
 def told(stream: Stream) -> list[AdaptationDecision]:
     return stream.core.poll_adaptations()
-
-
-def decodes_in(us: int) -> DecodeReport:
-    return DecodeReport(
-        codec=Codec.AV1,
-        interval_us=1_000_000,
-        decode_p50_us=us,
-        decode_p95_us=us,
-        frames_decoded=30,
-        frames_dropped=0,
-        waiting_frames=0,
-        playout_lag_us=0,
-        width=480,
-        height=270,
-    )
 
 
 def test_it_begins_with_codec_preset_and_size_of_the_start():
@@ -83,7 +68,7 @@ def test_where_the_peer_sets_the_start_its_reports_end_it(us: int, size: tuple[i
     stream.run(8)
     assert {d.size for d in told(stream)} == {(480, 270)}
     for _ in range(7):
-        stream.core.handle_decode_report(decodes_in(us), now_us=stream.now_us)
+        stream.core.handle_decode_report(decode_report(Codec.AV1, us), now_us=stream.now_us)
         stream.run(1)
     assert (stream.jobs[-1].size or (640, 360)) == size
 

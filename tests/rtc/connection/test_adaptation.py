@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from fractions import Fraction
@@ -19,21 +18,9 @@ from codecpilot.rtc.adaptation.decisions import AdaptationDecision, AdaptationRe
 from codecpilot.rtc.connection import SenderLimits, devices, receiver_driver
 
 from tests.live_call import DrawnTrack, Viewer, call, eventually, in_call, negotiate, stats
+from tests.slow_page import slow_page
 
 SMALL = {"width": 160, "height": 96}
-# Twelve frames of thirty are decoded.
-SLOW_PAGE = json.dumps(
-    {
-        "codec": "AV1",
-        "interval": 1.0,
-        "framesReceived": 30,
-        "framesDecoded": 12,
-        "framesDropped": 6,
-        "totalDecodeTime": 0.996,
-        "frameWidth": 160,
-        "frameHeight": 96,
-    }
-)
 
 
 def _decisions(pc: Any) -> list[AdaptationDecision]:
@@ -256,7 +243,7 @@ async def test_a_pages_report_reaches_the_stream_it_is_about() -> None:
         assert channel.label == "codecpilot-decode"
 
         def is_believed() -> bool:
-            theirs[0].send(SLOW_PAGE)
+            theirs[0].send(slow_page())
             return any(d.reason is AdaptationReason.PEER_DECODE for d in said)
 
         await eventually(is_believed, "it is believed")
