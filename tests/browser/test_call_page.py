@@ -145,7 +145,9 @@ async def test_the_page_shows_both_scores_and_how_the_call_began(browser: Any) -
         await tab.wait_for_selector("text=0.91 → 0.58")
         assert "high → low" in await tab.inner_text("[data-sees=A] dl")
         first = (await tab.locator("[data-sees=A] li").all_inner_texts())[-1]
-        assert first.startswith("by the scores: AV1 low, up to 960×540 at 30 fps (the receiver is +0.02")
+        assert first.startswith(
+            "by the scores: AV1 low, up to 960×540 at 30 fps (the receiver is +0.02"
+        )
         assert "SIMULATED" in first
         await tab.close()
     assert wrong == []
