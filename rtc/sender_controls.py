@@ -57,7 +57,7 @@ class SenderControls:
         """Code AV1 with this preset alone; "auto" leaves all of them to adaptation, None those that were set."""
         self._adaptation.control.wishes.set_preset(preset)
 
-    def set_scale(self, scale: Fraction | None) -> None:
+    def set_scale(self, scale: Fraction | float | None) -> None:
         """Code at most this fraction of the pictures' size; None leaves it to adaptation again."""
         self._adaptation.control.wishes.set_scale(scale)
 

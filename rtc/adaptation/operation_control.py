@@ -13,6 +13,8 @@ from .decisions import AdaptationReason
 from .decode_report import DecodeReport
 from .encode_time import CodedFrame, EncodeTime
 from .health import DeviceHealth
+from .operation import Operation
+from .operations import codable
 from .peer_decoding import PeerDecoding
 from .priors import first_operation, is_peer_doubted
 from .quality import expected_db
@@ -116,7 +118,7 @@ class OperationControl:
         """
         situation = self._now(size, gap_us, every, target_bps, now_us)
         self._codec_rate.follow(situation)
-        choice = self._selector.choose(self.wishes.options, situation)
+        choice = self._selector.choose(self._options(situation), situation)
         if choice is not None:
             self._use(choice, now_us=now_us)
             situation = replace(situation, used=self.used)
@@ -135,7 +137,7 @@ class OperationControl:
         situation = self._now(size, gap_us, every, target_bps, now_us)
         if self._peer_sets_start and not self._peer.is_known:
             return None
-        return self._selector.wider(self.wishes.options, situation)
+        return self._selector.wider(self._options(situation), situation)
 
     def widen(self, choice: Choice, *, now_us: int) -> None:
         """Such pictures come from now on."""
@@ -143,6 +145,10 @@ class OperationControl:
         self._use(choice, now_us=now_us)
         # The next picture tells what holds quality down then.
         self._situation = None
+
+    def _options(self, situation: Situation) -> Sequence[Operation]:
+        """What there is to choose from."""
+        return codable(self.wishes.options, size=situation.size, used=self.used)
 
     def _now(
         self, size: tuple[int, int], gap_us: int, every: int, target_bps: int, now_us: int

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from ...codecs.av1_presets import PRESETS, frame_scale
 from ...codecs.errors import LocalError
 from ...codecs.types import FULL_SIZE, Codec, Content
+from ...ratecontrol.ladder import legal_scales
 from .operation import DEFAULT_PRESET, Operation
 
 AUTO = "auto"
@@ -28,6 +29,35 @@ def is_spare(operation: Operation) -> bool:
 def nearest_scale(coded_px: int, picture_px: int) -> Fraction:
     """Which of the scales a coded side is of a picture's; encoders round."""
     return min(SCALES, key=lambda scale: abs(coded_px - float(scale) * picture_px))
+
+
+def codable_scale(codec: Codec, scale: Fraction, *, size: tuple[int, int]) -> Fraction:
+    """What pictures of this width and height are coded at where scale is asked: AV1's have a least size."""
+    return scale if codec is Codec.H264 else max(scale, legal_scales(*size, frozenset())[-1])
+
+
+def codable(
+    options: Sequence[Operation], *, size: tuple[int, int], used: Operation
+) -> Sequence[Operation]:
+    """Those that pictures of this size can be coded as, and the one in use; of a codec without any, all."""
+    least = legal_scales(*size, frozenset())[-1]
+    if least <= SCALES[-1]:
+        return options
+    codecs = {o.codec for o in options if o.codec is Codec.H264 or o.scale >= least}
+    return [
+        o
+        for o in options
+        if o.codec is Codec.H264 or o.scale >= least or o.codec not in codecs or o == used
+    ]
+
+
+def checked_scale(scale: Fraction | float | None) -> Fraction | None:
+    """A fraction of the pictures' size; None for none. Raises LocalError outside (0, 1]."""
+    if scale is None:
+        return None
+    if not 0 < scale <= 1:
+        raise LocalError(f"scale {scale} is outside (0, 1]")
+    return Fraction(scale)
 
 
 def checked_preset(preset: str) -> str:

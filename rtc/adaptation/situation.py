@@ -10,6 +10,7 @@ from typing import Protocol
 from ...codecs.types import FULL_SIZE
 from .decisions import AdaptationReason, Refusal
 from .operation import Operation
+from .operations import codable_scale
 
 
 class Step(Enum):
@@ -41,13 +42,14 @@ class Situation:
 
     def scale(self, operation: Operation) -> Fraction:
         """At which fraction of the size pictures would be coded."""
-        return min(operation.scale, self.rate_scale)
+        scale = min(operation.scale, self.rate_scale)
+        return codable_scale(operation.codec, scale, size=self.size)
 
     def pixels(self, operation: Operation) -> int:
-        """How many pixels of a picture would be coded."""
+        """How many pixels of a picture would be coded, one at least."""
         width, height = self.size
         scale = self.scale(operation)
-        return width * height * scale.numerator**2 // scale.denominator**2
+        return max(1, width * height * scale.numerator**2 // scale.denominator**2)
 
     def interval_us(self, operation: Operation) -> int:
         """The time between two pictures that would be sent."""

@@ -16,7 +16,7 @@ from .encode_time import CodedFrame
 from .limits import limited_every, limited_size
 from .operation import Operation
 from .operation_control import OperationControl
-from .operations import nearest_scale
+from .operations import codable_scale, nearest_scale
 from .quality_limitation import QualityLimitation, QualityLimitationReason
 from .selector import Choice
 from .settings import AdaptationSettings, SenderLimits
@@ -209,8 +209,8 @@ class StreamAdaptation:
         return max(self._frame_rate.every, self._least_every)
 
     def _coded_size(self, picture: Picture) -> tuple[int, int]:
-        width, height = self.size(picture)
-        return coded_size(width, height, self.control.used.scale)
+        size, used = self.size(picture), self.control.used
+        return coded_size(*size, codable_scale(used.codec, used.scale, size=size))
 
     def _tell(self, decision: AdaptationDecision) -> None:
         """Say what changed, if anything that the application may see did."""

@@ -8,7 +8,7 @@ from fractions import Fraction
 from ...codecs.errors import LocalError
 from ...codecs.types import Codec, Content
 from .operation import Operation
-from .operations import AUTO, as_set, checked_preset, operations
+from .operations import AUTO, as_set, checked_preset, checked_scale, operations
 from .settings import AdaptationSettings
 
 
@@ -46,11 +46,9 @@ class Wishes:
         self._preset = preset if preset is None else checked_preset(preset)
         self.options = self._options()
 
-    def set_scale(self, scale: Fraction | None) -> None:
+    def set_scale(self, scale: Fraction | float | None) -> None:
         """Code at most this fraction of the pictures' size. Raises LocalError outside (0, 1]."""
-        if scale is not None and not 0 < scale <= 1:
-            raise LocalError(f"scale {scale} is outside (0, 1]")
-        self._scale = scale
+        self._scale = checked_scale(scale)
         self.options = self._options()
 
     def _options(self) -> tuple[Operation, ...]:

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from ...codecs.errors import LocalError
 from ...codecs.types import Codec
-from ..adaptation.operations import checked_preset
+from ..adaptation.operations import checked_preset, checked_scale
 from ..adaptation.settings import SenderLimits
 from ..sender import SenderCore
 
@@ -55,13 +55,12 @@ class SenderControls(ABC):
             self.core.set_preset(chosen)
         self._preset = chosen
 
-    def set_scale(self, scale: Fraction | None) -> None:
+    def set_scale(self, scale: Fraction | float | None) -> None:
         """Code pictures at no more than this fraction of their size. Raises LocalError outside (0, 1]."""
-        if scale is not None and not 0 < scale <= 1:
-            raise LocalError(f"scale {scale} is outside (0, 1]")
+        chosen = checked_scale(scale)
         if self.core is not None:
-            self.core.set_scale(scale)
-        self._scale = scale
+            self.core.set_scale(chosen)
+        self._scale = chosen
 
     def _start_controls(self, core: SenderCore) -> None:
         """Begin with what was set so far."""

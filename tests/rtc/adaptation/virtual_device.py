@@ -14,6 +14,7 @@ from codecpilot.rtc.adaptation.decode_report import DecodeReport
 from codecpilot.rtc.adaptation.encode_time import CodedFrame
 from codecpilot.rtc.adaptation.operation import Operation
 from codecpilot.rtc.adaptation.operation_control import OperationControl
+from codecpilot.rtc.adaptation.operations import codable_scale
 from codecpilot.rtc.adaptation.quality import expected_db
 from codecpilot.rtc.adaptation.selector import Choice
 from codecpilot.rtc.adaptation.settings import AdaptationSettings
@@ -135,7 +136,8 @@ class VirtualDevice:
         )
         if choice is not None:
             self.choices.append((start_us, before, choice))
-        size = coded_size(*self.size, self.used.scale)
+        scale = codable_scale(self.used.codec, self.used.scale, size=self.size)
+        size = coded_size(*self.size, scale)
         took_us = self._took_us(size, start_us)
         self._frames += 1
         is_anchor = self._frames % LTR_EVERY == 1
@@ -146,7 +148,7 @@ class VirtualDevice:
             took_us=took_us,
             encode_us=took_us,
             tries=1,
-            scale=self.used.scale,
+            scale=scale,
             pixels=math.prod(size),
             is_anchor=is_anchor,
         )
