@@ -11,7 +11,6 @@ from codecpilot.rtc.adaptation.decode_report import DecodeReport
 from codecpilot.rtc.adaptation.operation import Operation
 
 from tests.rtc.adaptation.virtual_device import VirtualDevice
-from tests.rtc.fakes import AV1
 from tests.rtc.test_rate_adaptation import Stream
 
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
