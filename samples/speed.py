@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from ..codecs.av1_presets import PRESETS
 from ..codecs.factory import open_decoder, open_encoder
 from ..codecs.types import Codec, EncodedFrame, EncodeRequest, Picture, VideoEncoder
+from ..rtc.percentile import percentile
 from .call.options import default_bitrate_bps
-from .call.series import percentile
 from .scene import Scene
 
 SIZES = ((640, 360), (1280, 720))

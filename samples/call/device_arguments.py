@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TypeVar
 
-from ..number_text import fraction_from_text
+from ...rtc.simulation.numbers import parse_number
 from .device_options import DeviceOptions
 from .options import parse_fps, parse_size
 
@@ -69,7 +69,7 @@ def device_options(args: argparse.Namespace) -> DeviceOptions:
 def parse_ratio(text: str) -> float:
     """argparse type of a number from 0 to 1."""
     try:
-        ratio = fraction_from_text(text)
+        ratio = parse_number(text)
     except ValueError:
         ratio = Fraction(-1)
     if not 0 <= ratio <= 1:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...rtc.resilience.settings import ResilienceSettings, Switch
-from ..number_text import fraction_from_text
+from ...rtc.simulation.numbers import parse_number
 from .device_options import DeviceOptions
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def parse_fps(text: str) -> Fraction:
     """argparse type of --fps: 30, 29.97 or 30000/1001."""
     low, high = FPS_RANGE
     try:
-        fps = fraction_from_text(text).limit_denominator(1001)
+        fps = parse_number(text).limit_denominator(1001)
     except ValueError:
         fps = Fraction(0)
     if not low <= fps <= high:

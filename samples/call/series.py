@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
 
+from ...rtc.percentile import percentile
+
 US_PER_MS = 1000
 US_PER_S = 1_000_000
 
@@ -59,14 +61,6 @@ class Series:
         start_us, end_us = window.edges_us
         holds = [start_us <= capture_us < end_us for capture_us in self._columns["capture_us"]]
         return {name: array("q", compress(column, holds)) for name, column in self._columns.items()}
-
-
-def percentile(values: Sequence[int], percent: int) -> int | None:
-    """The nearest-rank percentile; None of nothing."""
-    if not values:
-        return None
-    rank = -(-len(values) * percent // 100)
-    return sorted(values)[max(rank, 1) - 1]
 
 
 def spread_ms(values_us: Sequence[int]) -> dict[str, float | None]:

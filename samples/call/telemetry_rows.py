@@ -13,7 +13,8 @@ from ...eligibility.plain_text import plain_text
 from ...eligibility.schema import INTERVAL_US, Value, empty_row
 from ...rtc.adaptation.health import DeviceHealth
 from ...rtc.messages import DecodedFrame
-from .series import US_PER_S, mean, percentile
+from ...rtc.percentile import percentile
+from .series import US_PER_S, mean
 
 LIMITS = ("cpu", "bandwidth", "other")
 

@@ -14,7 +14,7 @@ from typing import TypeVar
 from ...codecs.errors import LocalError
 from ...codecs.pictures import check_size
 from ...codecs.types import Codec
-from ..number_text import fraction_from_text
+from ...rtc.simulation.numbers import parse_number
 from .clips import ReadOptions
 from .codec_specs import CodecSpec, parse_codec
 from .rates import Rates, parse_rate, parse_schedule
@@ -103,9 +103,7 @@ def _metric(text: str) -> str:
 
 def _key_times_us(text: str) -> tuple[int, ...]:
     try:
-        times = sorted(
-            {round(fraction_from_text(part) * 1_000_000) for part in text.split(",") if part}
-        )
+        times = sorted({round(parse_number(part) * 1_000_000) for part in text.split(",") if part})
     except ValueError as error:
         raise LocalError(f"--key-frames {text!r}: seconds, separated by commas") from error
     if times and times[0] < 0:
@@ -125,7 +123,7 @@ def _size(text: str) -> tuple[int, int]:
 def _fps(text: str) -> Fraction:
     low, high = FPS_RANGE
     try:
-        fps = fraction_from_text(text).limit_denominator(1001)
+        fps = parse_number(text).limit_denominator(1001)
     except ValueError:
         fps = Fraction(0)
     if not low <= fps <= high:

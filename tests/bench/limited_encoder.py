@@ -15,7 +15,7 @@ from contextlib import closing
 from typing import Any
 
 from codecpilot.codecs.types import Picture
-from codecpilot.samples.call.series import percentile
+from codecpilot.rtc.percentile import percentile
 from codecpilot.samples.eligibility.probe import probe_slowness
 from codecpilot.samples.scene import Scene
 from codecpilot.samples.speed import encoded

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from codecpilot.codecs.types import Codec
+from codecpilot.rtc.percentile import percentile
 from codecpilot.rtc.simulation.adaptations import operation_name
 from codecpilot.rtc.simulation.call import Direction
 from codecpilot.rtc.simulation.device_figures import late_us
-from codecpilot.rtc.percentile import percentile
 from codecpilot.rtc.simulation.run import Run, simulate
 from codecpilot.rtc.simulation.scenario import scenario
 from codecpilot.rtc.simulation.summary import run_figures

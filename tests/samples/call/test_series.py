@@ -5,10 +5,8 @@ from __future__ import annotations
 import statistics
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from codecpilot.samples.call.series import Series, Window, mean_ms, percentile, spread_ms
+from codecpilot.samples.call.series import Series, Window, mean_ms, spread_ms
 
 TICK_US = 33_333
 
@@ -37,19 +35,7 @@ def test_time_that_was_set_back_stands_still() -> None:
     assert list(series.recent(12)["at_us"]) == [5, 9, 9, 12]
 
 
-@given(st.lists(st.integers(-(10**9), 10**9), min_size=1), st.integers(1, 100))
-def test_a_percentile_is_a_value_with_that_share_at_or_below(values: list[int], share: int) -> None:
-    found = percentile(values, share)
-    assert found in values
-    assert found is not None
-    below = sum(value < found for value in values) / len(values)
-    at_most = sum(value <= found for value in values) / len(values)
-    assert below < share / 100 + 1e-9
-    assert at_most >= share / 100 - 1e-9
-
-
-def test_nothing_has_no_percentile_and_no_mean() -> None:
-    assert percentile([], 50) is None
+def test_nothing_has_no_spread_and_no_mean() -> None:
     assert mean_ms([]) is None
     assert spread_ms([]) == {"p50": None, "p95": None}
 
