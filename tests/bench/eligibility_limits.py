@@ -47,6 +47,8 @@ PRESETS = ("ultralow", "default", "best")
 RECEIVED = {"receive_px": 320 * 180, "receive_fps": 15.0}
 # Whose probe got less than this part of its limit shared the processor with other work.
 UNDISTURBED_RATIO = 0.85
+# What a plain rule would say: libwebrtc's CpuOveruseOptions.high_encode_usage_threshold_percent.
+PLAIN_LOAD = 0.85
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,13 +241,15 @@ def _print(results: Sequence[Judged]) -> None:
             f"{'held' if result.is_good else 'not held'} | {'' if result.is_right else 'NO'}"
         )
     calm = undisturbed(results)
+    by_load = sum((r.load < PLAIN_LOAD) == r.is_good for r in results) / len(results)
     admitted = [result.is_good for result in results if result.score.is_admitted]
     held = sum(result.is_good for result in results)
     print(
         f"\n{len(results)} runs, {held} held: {right_share(results):.1%} classified right "
         f"(score 0.5 and more: held).\n{len(calm)} of them probed without other work in the way: "
         f"{right_share(calm) if calm else 0:.1%}.\n{len(admitted)} admitted to AV1 by the "
-        f"threshold, {sum(admitted)} of them held."
+        f"threshold, {sum(admitted)} of them held.\n"
+        f"By the expected load alone, held below {PLAIN_LOAD}: {by_load:.1%}."
     )
 
 
