@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...codecs.errors import LocalError
+from ..extra import INSTALL
 from .arrays import forest_of_tier, rule_of_heuristic
 from .client import ClientModel, signals_arrays
 from .columns import FEATURES
@@ -126,7 +127,7 @@ def _skops_io() -> Any:
     try:
         import skops.io
     except ImportError as error:
-        raise LocalError("models need skops: pip install 'codecpilot[eligibility]'") from error
+        raise LocalError(f"models need skops: {INSTALL}") from error
     return skops.io
 
 

@@ -28,7 +28,7 @@ def test_the_modules_are_importable_without_the_libraries():
 def test_what_needs_them_says_what_to_install(tmp_path: Path, monkeypatch):
     monkeypatch.setattr(extra, "find_spec", lambda name: None if name == "duckdb" else name)
 
-    with pytest.raises(LocalError, match=r"needs duckdb: pip install 'codecpilot\[eligibility\]'"):
+    with pytest.raises(LocalError, match=r"needs duckdb: .*pip install -e '.\[eligibility\]'"):
         Store(tmp_path)
     with pytest.raises(LocalError, match="duckdb"):
         read_dump(tmp_path / "dump")

@@ -163,7 +163,7 @@ def test_a_store_of_another_schema_is_refused(tmp_path: Path, capsys):
 def test_without_the_extra_it_says_what_to_install(tmp_path: Path, capsys, monkeypatch):
     monkeypatch.setattr(extra, "find_spec", lambda name: None if name == "duckdb" else name)
 
-    assert "pip install 'codecpilot[eligibility]'" in refusal(tmp_path / "store", capsys)
+    assert "pip install -e '.[eligibility]'" in refusal(tmp_path / "store", capsys)
     assert not (tmp_path / "store").exists()
 
 
