@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 
 from .limits import MICRO, limited_size
+from .selector import IMPROVE_US, LOOK_US
 from .settings import SenderLimits, StartPoint
 
-# Ours: as often and as long as the selector looks for what is better.
-LOOK_US = 250_000
-HOLD_US = 4_000_000
 # Ours: how much faster captures may seem than the pace before some are left out; on a busy machine the first ones
 # come in bursts, and nobody set the pace to the picture.
 SLACK = 0.25
 
 
 class StartHold:
-    """Follows one stream; without a start nothing is held."""
+    """Follows one stream; without a start nothing is held. Looks as often and as long as the selector does."""
 
     def __init__(self, start: StartPoint | None) -> None:
         self._start = start
@@ -57,7 +55,7 @@ class StartHold:
             return False
         if self._fits_since_us is None:
             self._fits_since_us = now_us
-        return now_us - self._fits_since_us >= HOLD_US
+        return now_us - self._fits_since_us >= IMPROVE_US
 
     def end(self) -> None:
         """Hold nothing any more."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from ...codecs.types import EncodedFrame
+from ..adaptation.operations import SCALES
 from ..encode_loop import Skipped
 from ..encoder_session import EncoderSession
 from ..sender import SenderCore
@@ -16,7 +17,6 @@ from .ends import CoreSender
 
 # Fast to slow: our rows in the place of libaom's speeds; half-size ultralow is the other loop's step.
 PRESETS = ("low", "default", "high", "best")
-SCALES = (Fraction(1), Fraction(1, 2), Fraction(1, 4))
 
 # libwebrtc's speed controller: smoothing and bounds of encode time over the frame interval.
 FAST_ALPHA, SLOW_ALPHA = 0.3, 0.1

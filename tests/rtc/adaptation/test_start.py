@@ -10,8 +10,9 @@ from codecpilot.codecs.errors import LocalError
 from codecpilot.codecs.types import Codec
 from codecpilot.rtc.adaptation.decisions import AdaptationDecision, AdaptationReason
 from codecpilot.rtc.adaptation.quality_limitation import QualityLimitationReason
+from codecpilot.rtc.adaptation.selector import IMPROVE_US
 from codecpilot.rtc.adaptation.settings import AdaptationSettings, SenderLimits, StartPoint
-from codecpilot.rtc.adaptation.start_hold import HOLD_US, StartHold
+from codecpilot.rtc.adaptation.start_hold import StartHold
 
 from tests.rtc.adaptation.reports import decode_report
 from tests.rtc.test_rate_adaptation import Stream
@@ -47,7 +48,7 @@ def test_a_device_that_is_seen_to_carry_more_gets_the_whole_picture_once_and_for
     assert (first.size, first.operation.every) == ((480, 270), 2)
     stream.run(7)
     wider = next(d for d in told(stream) if d.size == (640, 360))
-    assert HOLD_US <= wider.time_us - first.time_us <= HOLD_US + 1_500_000
+    assert IMPROVE_US <= wider.time_us - first.time_us <= IMPROVE_US + 1_500_000
     assert (wider.reason, wider.operation.every) == (AdaptationReason.SPARE_TIME, 1)
     stream.run(5)
     assert all(d.size == (640, 360) for d in told(stream))
