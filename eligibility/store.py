@@ -31,12 +31,17 @@ MAX_VERSION_DIGITS = 9
 class Store:
     """A folder of telemetry. Several writers may append at once; no part is ever changed.
 
-    Raises LocalError where the eligibility extra is not installed.
+    Raises LocalError where the eligibility extra is not installed, and for a name that is not UTF-8.
     """
 
     def __init__(self, folder: Path) -> None:
         require_extra()
         self.folder = Path(folder)
+        try:
+            str(self.folder).encode()
+        except UnicodeEncodeError as error:
+            # Neither Arrow nor DuckDB open such.
+            raise LocalError(f"{str(folder)!a}: the name of a store is UTF-8") from error
 
     def append(self, table: pa.Table) -> Path:
         """Write the rows as a new part and return its path; the same rows again change nothing.

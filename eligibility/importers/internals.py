@@ -10,6 +10,7 @@ everything before is used.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -29,6 +30,12 @@ from .user_agent import device_facts
 MAX_DEPTH = 32
 # Ours: a day at a point a second.
 MAX_POINTS = 100_000
+# Ours: an hour of 2 700 series at a point a second, in 1 GB.
+MAX_CONNECTION_POINTS = 10_000_000
+# Ours: MAX_POINTS of 100 characters; the parser takes the square of a text's length.
+MAX_TEXT_BYTES = 10 << 20
+# A text's end, or what looks like it.
+QUOTE = re.compile(rb'(?<!\\)"')
 # A member of a series, or one value of an array of them.
 STATS_DEPTHS = (5, 6)
 # Computed metrics stand in brackets; these two say what no other metric does.
@@ -62,22 +69,46 @@ class Series:
 def read_internals(file: Bounded, counts: Counter[str]) -> Iterator[Sample | Facts]:
     """Samples, connection by connection, and facts. Raises RemoteError where it nests too deep."""
     series: dict[str, Series] = {}
-    for path, value, ended in _leaves(file, counts):
+    left = MAX_CONNECTION_POINTS
+    for path, value, ended in _leaves(_Pieces(file, counts), counts):
         if ended:
             # A connection is over: what it held is let go.
             if len(path) == 2 and path[0] == "PeerConnections":
                 yield from _samples(path[1], series, counts)
-                series = {}
+                series, left = {}, MAX_CONNECTION_POINTS
         elif path in FACTS:
             yield Facts(columns=device_facts(FACTS[path](value)))
         elif len(path) in STATS_DEPTHS and path[0] == "PeerConnections" and path[2] == "stats":
-            _take(series, path[3], path[4], value, counts)
+            left -= _take(series, path[3], path[4], value, counts, left=left)
     if series:
         # The file ended within a connection.
         yield from _samples("last", series, counts)
 
 
-def _leaves(file: Bounded, counts: Counter[str]) -> Iterator[tuple[Path, Any, bool]]:
+class _Pieces:
+    """The file up to the first text of more than MAX_TEXT_BYTES, as its parser reads it."""
+
+    def __init__(self, file: Bounded, counts: Counter[str]) -> None:
+        self._file = file
+        self._counts = counts
+        self._since_quote = 0
+        self._last = b""
+
+    def read(self, size: int) -> bytes:
+        """Up to `size` bytes; nothing at the end."""
+        if self._since_quote > MAX_TEXT_BYTES:
+            self._counts["stopped_at_size_limit"] = 1
+            return b""
+        data = self._file.read(size)
+        # With the byte before, which may take a quote's meaning.
+        seen = self._last + data
+        quoted = max((quote.end() for quote in QUOTE.finditer(seen, len(self._last))), default=0)
+        self._since_quote = len(seen) - quoted if quoted else self._since_quote + len(data)
+        self._last = data[-1:]
+        return data
+
+
+def _leaves(file: _Pieces, counts: Counter[str]) -> Iterator[tuple[Path, Any, bool]]:
     """(path, value, False) for each value, and (path, None, True) where an object ends."""
     import ijson
 
@@ -103,14 +134,21 @@ def _leaves(file: Bounded, counts: Counter[str]) -> Iterator[tuple[Path, Any, bo
 
 
 def _take(
-    series: dict[str, Series], name: str, member: str, value: Any, counts: Counter[str]
-) -> None:
+    series: dict[str, Series],
+    name: str,
+    member: str,
+    value: Any,
+    counts: Counter[str],
+    *,
+    left: int,
+) -> int:
+    """Keep what is of use; how many points of a series it was, `left` at most."""
     metric = name.rpartition("-")[2]
     if metric not in MEMBERS and metric not in BRACKETED:
-        return
+        return 0
     if name not in series and len(series) >= MAX_REPORTS:
         counts["reports_refused"] += 1
-        return
+        return 0
     one = series.setdefault(name, Series())
     if member == "startTime":
         one.start = value
@@ -119,21 +157,23 @@ def _take(
     elif member == "statsType":
         one.kind = value
     elif member == "values":
-        _take_values(one, value, counts)
+        return _take_values(one, value, counts, left=left)
+    return 0
 
 
-def _take_values(one: Series, value: Any, counts: Counter[str]) -> None:
-    """A text with the whole array, or one value of an array."""
+def _take_values(one: Series, value: Any, counts: Counter[str], *, left: int) -> int:
+    """A text with the whole array, or one value of an array; how many were taken, `left` at most."""
     points = [value]
     if isinstance(value, str) and value.lstrip().startswith("["):
         try:
             points = json.loads(value)
         except JSON_ERRORS:
             counts["values_refused"] += 1
-            return
-    room = max(0, MAX_POINTS - len(one.values))
+            return 0
+    room = max(0, min(MAX_POINTS - len(one.values), left))
     counts["points_refused"] += max(0, len(points) - room)
     one.values.extend(points[:room])
+    return min(len(points), room)
 
 
 def _samples(connection: str, series: dict[str, Series], counts: Counter[str]) -> Iterator[Sample]:

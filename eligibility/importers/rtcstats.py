@@ -24,6 +24,10 @@ STATS_EVENTS = ("getstats", "stats")
 # Ours: the dumps seen have up to 130 reports and 2 connections; beyond it somebody fills memory.
 MAX_REPORTS = 20_000
 MAX_CONNECTIONS = 1_000
+# Ours: MAX_CONNECTIONS of what was seen, in 0.2 GB.
+MAX_FILE_REPORTS = 200_000
+# Ours: names and texts that are of use have under 100.
+MAX_TEXT_CHARACTERS = 1_000
 # Ours: device facts lie at the top of these events, or one below.
 DEVICE_MEMBERS = ("userAgent", "userAgentData", "hardwareConcurrency", "deviceMemory")
 
@@ -82,11 +86,15 @@ def _read_stats(
         counts["lines_odd"] += 1
         return None
     name = str(connection)
+    if len(name) > MAX_TEXT_CHARACTERS:
+        counts["lines_odd"] += 1
+        return None
     if name not in connections and len(connections) >= MAX_CONNECTIONS:
         counts["connections_refused"] += 1
         return None
     reports = connections.setdefault(name, {})
-    _apply(data, reports, counts)
+    others = sum(len(of) for of in connections.values()) - len(reports)
+    _apply(data, reports, counts, most=min(MAX_REPORTS, MAX_FILE_REPORTS - others))
     when = _newest_us(data) or time_us(rest[0] if rest else None)
     if when is None:
         counts["samples_without_time"] += 1
@@ -103,16 +111,37 @@ def _newest_us(data: dict[str, Any]) -> int | None:
     return max((when for stamp in stamps if (when := time_us(stamp))), default=None)
 
 
-def _apply(data: dict[str, Any], reports: dict[str, dict[str, Any]], counts: Counter[str]) -> None:
+def _apply(
+    data: dict[str, Any], reports: dict[str, dict[str, Any]], counts: Counter[str], *, most: int
+) -> None:
     """Merge what changed into what is known; only members that are of use are kept."""
     for name, changed in data.items():
-        if not isinstance(changed, dict):
+        if not isinstance(changed, dict) or len(name) > MAX_TEXT_CHARACTERS:
             counts["reports_odd"] += name != "timestamp"
-        elif name not in reports and len(reports) >= MAX_REPORTS:
+        elif name not in reports and len(reports) >= most:
             counts["reports_refused"] += 1
         else:
-            useful = {key: value for key, value in changed.items() if key in MEMBERS}
-            reports.setdefault(name, {}).update(useful)
+            known = reports.setdefault(name, {})
+            for member, value in changed.items():
+                if member not in MEMBERS:
+                    continue
+                if isinstance(value, str | list | dict) and not _is_short(value):
+                    counts["values_refused"] += 1
+                    known.pop(member, None)
+                else:
+                    known[member] = value
+
+
+def _is_short(value: str | list[Any] | dict[str, Any]) -> bool:
+    """A text, or a few numbers by short names as qualityLimitationDurations has them."""
+    if isinstance(value, str):
+        return len(value) <= MAX_TEXT_CHARACTERS
+    if isinstance(value, list) or len(value) > MAX_TEXT_CHARACTERS:
+        return False
+    return not any(
+        len(name) > MAX_TEXT_CHARACTERS or isinstance(number, str | list | dict)
+        for name, number in value.items()
+    )
 
 
 def _read_plain(event: object, counts: Counter[str]) -> Iterator[Sample]:

@@ -156,3 +156,50 @@ def test_many_rows_are_made_piece_by_piece(tmp_path: Path, monkeypatch):
     imported = read_text(tmp_path, "\n".join(rtcstats(seconds=71)))
 
     assert imported.table["interval_index"].to_pylist() == list(range(7))
+
+
+def test_a_text_without_end_ends_an_internals_dump(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr("codecpilot.eligibility.importers.internals.MAX_TEXT_BYTES", 200_000)
+    healthy = json.dumps(internals(seconds=31))[: -len("}")]
+
+    imported = read_text(tmp_path, healthy + ', "more": "' + r"\"a" * 400_000 + '"}')
+
+    assert imported.counts["stopped_at_size_limit"] == 1
+    assert imported.table.num_rows == 3
+
+
+def test_series_without_number_are_kept_up_to_a_limit(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr("codecpilot.eligibility.importers.internals.MAX_CONNECTION_POINTS", 100)
+
+    imported = read_text(tmp_path, json.dumps(internals(seconds=31, connections=("1", "2"))))
+
+    kept = 13 * 2 * 31 - imported.counts["points_refused"]
+    assert kept <= 200 < kept + 13 * 31
+
+
+def test_long_texts_and_names_are_let_go(tmp_path: Path):
+    """Members, reports and connections stay until the file ends, as long as they may be."""
+    long = "x" * 2000
+    reports = {"OT1": {"type": "outbound-rtp", "codecId": long}, long: {"type": "codec"}}
+    lines = [
+        json.dumps(["getstats", f"PC_{n}" if n % 2 else f"{n}{long}", reports, START_MS])
+        for n in range(10)
+    ]
+    lines += [
+        json.dumps(["getstats", "PC_0", {"OT1": {"qualityLimitationDurations": [1]}}, START_MS])
+    ]
+
+    imported = read_text(tmp_path, "\n".join([*lines, *rtcstats(seconds=31)]))
+
+    assert imported.counts["values_refused"] == 6
+    assert imported.counts["reports_odd"] == imported.counts["lines_odd"] == 5
+    assert imported.table.num_rows == 3
+
+
+def test_reports_are_bounded_over_all_connections(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr("codecpilot.eligibility.importers.rtcstats.MAX_FILE_REPORTS", 5)
+    lines = [line for n in range(3) for line in rtcstats(seconds=2, connection=f"PC_{n}")]
+
+    imported = read_text(tmp_path, "\n".join(lines))
+
+    assert imported.counts["reports_refused"] == 8

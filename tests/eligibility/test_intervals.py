@@ -148,7 +148,7 @@ def test_wrong_types_and_signs_are_counted(tmp_path: Path):
 
     imported = read_lines(tmp_path, rtcstats(odd))
 
-    assert imported.counts["values_refused"] == 31 * 5
+    assert imported.counts["values_refused"] == 31 * 6
     assert imported.table["frames_encoded"].to_pylist() == [290] * 3
     assert imported.table["encoder"].to_pylist() == [None] * 3
 

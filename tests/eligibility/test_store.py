@@ -165,3 +165,8 @@ def test_a_version_of_thousands_of_digits_is_none(tmp_path: Path):
 
     with pytest.raises(LocalError, match="not written by codecpilot"):
         Store(tmp_path).connect()
+
+
+def test_a_name_that_is_not_utf_8_is_refused(tmp_path: Path):
+    with pytest.raises(LocalError, match=r"udcff.*UTF-8"):
+        Store(tmp_path / "x\udcff")
