@@ -17,7 +17,8 @@ from tests.bench.eligibility_limits import (
     undisturbed,
 )
 
-pytestmark = pytest.mark.slow
+# 45 runs of 6.5 s and more, and a training.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
 LIMITS = (0.1, 0.2, 0.3, 0.5, 1.0)
 LEAST_RIGHT = 0.9
