@@ -91,6 +91,12 @@ class SingleTier(BinaryClassifier):
             chance = self._chance(self.booster_.decision_function(seen))
         return np.stack([1 - chance, chance], axis=1)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """What a file holds; its trees are followed without a check. Raises ValueError for wild ones."""
+        super().__setstate__(state)
+        if "booster_" in state:
+            _check_trees(self.booster_)
+
     def _chance(self, odds: Floats) -> Floats:
         return np.asarray(1 / (1 + np.exp(-(self.slope_ * odds + self.intercept_))))
 
@@ -131,6 +137,21 @@ def threshold_at(good: Any, chance: Floats, *, bad_ratio: float) -> float:
     is_last = np.append(np.diff(chance[order]) != 0, True)
     held = np.flatnonzero((bad <= bad_ratio * counts) & is_last)
     return float(chance[order][held[-1]]) if len(held) else 1.0
+
+
+def _check_trees(booster: HistGradientBoostingClassifier) -> None:
+    """Children stand behind their parents and within their tree, as scikit-learn's grower places them."""
+    for predictors in booster._predictors:
+        for nodes in (predictor.nodes for predictor in predictors):
+            inner = np.flatnonzero(nodes["is_leaf"] == 0)
+            children = np.stack([nodes[side][inner].astype(np.int64) for side in ("left", "right")])
+            features = nodes["feature_idx"][inner]
+            within = (children > inner) & (children < len(nodes))
+            known = (features >= 0) & (features < booster.n_features_in_)
+            if not len(nodes) or not within.all() or not known.all():
+                raise ValueError("a tree whose nodes point outside of it")
+            if nodes["is_categorical"].any():
+                raise ValueError("a tree with categories, which these models have not")
 
 
 def _folds(rows: int, groups: Any, folds: int) -> Any:

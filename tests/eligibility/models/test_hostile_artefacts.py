@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import zipfile
 from collections.abc import Callable
@@ -10,9 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import skops.io
 
 from codecpilot.codecs.errors import LocalError
-from codecpilot.eligibility.models import client
+from codecpilot.eligibility.models import client, registry
 from codecpilot.eligibility.models.client import ClientModel
 
 CHANGES: dict[str, Callable[[Any], Any]] = {
@@ -111,3 +113,17 @@ def test_what_unpacks_without_end(tmp_path: Path, monkeypatch):
 
     with pytest.raises(LocalError, match="unpacks to over 1000 bytes"):
         ClientModel.load(tmp_path / "client.npz")
+
+
+@pytest.mark.parametrize(
+    ("member", "value"), [("left", 1 << 31), ("right", 0), ("feature_idx", 1 << 30)]
+)
+def test_an_estimator_whose_trees_lead_outside_or_around(trained, tmp_path: Path, member, value):
+    """scikit-learn follows them in compiled code: it would crash, or never end."""
+    estimator = copy.deepcopy(trained["v2"].estimator)
+    nodes = estimator.high_.booster_._predictors[-1][0].nodes
+    nodes[member][0] = value
+    skops.io.dump(estimator, tmp_path / "estimator.skops")
+
+    with pytest.raises(LocalError, match="point outside"):
+        registry.read_estimator(tmp_path / "estimator.skops")
