@@ -150,6 +150,9 @@ def _subject(args: argparse.Namespace, model: ClientModel) -> Subject:
 def _read_device(path: Path) -> Subject:
     try:
         told = json.loads(read_text(str(path)))
+        odd = [name for name in TEXTS if not isinstance(told.get(name), str | None)]
+        if odd:
+            raise LocalError(f"{path}: {odd[0]} is a text")
         unknown = sorted(set(told) - {*NUMBERS, *TEXTS})
         if unknown:
             raise LocalError(f"{path}: {unknown[0]!r} is none of {', '.join((*TEXTS, *NUMBERS))}")
@@ -159,10 +162,13 @@ def _read_device(path: Path) -> Subject:
         probe = values.pop("probe", None)
         code = system_code(told.get("os"))
         device = Device(name=told.get("name"), soc=told.get("soc"), os_code=code, **values)
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError, AttributeError, RecursionError, OverflowError) as error:
         if isinstance(error, LocalError):
             raise
         raise LocalError(f"{path} does not describe a device: {error}") from error
+    wrong = next((name for name, value in values.items() if not 0 <= value < 1e6), None)
+    if wrong is not None:
+        raise LocalError(f"{path}: {wrong} {values[wrong]} is outside 0..1000000")
     if probe is not None and not 0 < probe < 1e6:
         raise LocalError(f"{path}: probe {probe} is outside 0..1000000")
     return Subject(title=device.name or str(path), device=device, probe=probe)

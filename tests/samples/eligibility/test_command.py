@@ -220,3 +220,21 @@ def test_folders_may_be_called_anything(work, tmp_path):
     assert run("evaluate", "--store", work / "fleet", *models, "--report", tmp_path / "r.html") == 0
 
     assert "[/x]" in (tmp_path / "r.html").read_text()
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "[" * 100_000,
+        '{"soc": []}',
+        '{"cores": 1%s}' % ("0" * 400),
+        '{"cores": NaN}',
+        '{"memory_gib": -1}',
+    ],
+)
+def test_a_device_that_none_is_is_refused(work, tmp_path, capsys, told):
+    (tmp_path / "device.json").write_text(told)
+
+    assert run("score", work / "v2", "--device", tmp_path / "device.json") == 2
+
+    assert len(capsys.readouterr().err.splitlines()) == 1
