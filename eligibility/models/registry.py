@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tempfile
 import zipfile
 from collections.abc import Collection
 from pathlib import Path
@@ -43,15 +44,20 @@ def save(model: TrainedModel, folder: Path, *, private_key: bytes | None = None)
     skops_io = _skops_io()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        skops_io.dump(model.estimator, folder / ESTIMATOR, compression=zipfile.ZIP_DEFLATED)
-        np.savez_compressed(folder / CLIENT, **_client_arrays(model))
-        digests = {name: _digest(folder / name) for name in (ESTIMATOR, CLIENT)}
-        card = _card(model) | {"sha256": digests}
-        text = json.dumps(card, indent=2, sort_keys=True) + "\n"
-        (folder / CARD).write_text(text, encoding="utf-8")
-        (folder / SIGNATURE).unlink(missing_ok=True)
-        if private_key is not None:
-            (folder / SIGNATURE).write_bytes(_sign(text.encode(), private_key))
+        # Aside first: what ends the writing leaves the model that was there.
+        with tempfile.TemporaryDirectory(prefix=".saving-", dir=folder) as name:
+            aside = Path(name)
+            skops_io.dump(model.estimator, aside / ESTIMATOR, compression=zipfile.ZIP_DEFLATED)
+            np.savez_compressed(aside / CLIENT, **_client_arrays(model))
+            digests = {name: _digest(aside / name) for name in (ESTIMATOR, CLIENT)}
+            card = _card(model) | {"sha256": digests}
+            text = json.dumps(card, indent=2, sort_keys=True) + "\n"
+            (aside / CARD).write_text(text, encoding="utf-8")
+            if private_key is not None:
+                (aside / SIGNATURE).write_bytes(_sign(text.encode(), private_key))
+            (folder / SIGNATURE).unlink(missing_ok=True)
+            for path in sorted(aside.iterdir()):
+                path.replace(folder / path.name)
     except OSError as error:
         raise LocalError(f"cannot write the model to {folder}: {error}") from error
 
@@ -71,6 +77,9 @@ def load_card(
             f"{folder} is a file; a model is a folder with {CARD}, {ESTIMATOR} and {CLIENT}"
         )
     try:
+        for name in (CARD, ESTIMATOR, CLIENT, SIGNATURE):
+            if (folder / name).exists() and not (folder / name).is_file():
+                raise LocalError(f"{folder / name} is not a file")
         text = (folder / CARD).read_bytes()
         if public_key is not None:
             _verify(folder, text, public_key)
@@ -81,7 +90,7 @@ def load_card(
                 raise LocalError(f"{folder / name} is not the file that {CARD} was written for")
     except OSError as error:
         raise LocalError(f"{folder} is not a model: {error}") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         if isinstance(error, LocalError):
             raise
         raise LocalError(f"{folder / CARD} is not a model's card: {error!r}") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import shutil
 import subprocess
@@ -213,3 +214,37 @@ def test_the_client_artefact_alone_scores_and_is_still_checked(saved, tmp_path):
         file.write(b"x")
     with pytest.raises(LocalError, match="is not the file that"):
         registry.load_client(folder)
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("name", [registry.CARD, registry.CLIENT, registry.SIGNATURE])
+def test_a_pipe_in_place_of_a_file_is_refused_and_not_waited_for(name, saved, tmp_path):
+    folder = copied(saved, tmp_path)
+    (folder / name).unlink(missing_ok=True)
+    os.mkfifo(folder / name)
+    with pytest.raises(LocalError, match=f"{name} is not a file"):
+        registry.load_client(folder)
+
+
+def test_a_card_nested_too_deeply_is_refused(saved, tmp_path):
+    folder = copied(saved, tmp_path)
+    (folder / registry.CARD).write_text("[" * 100_000)
+    with pytest.raises(LocalError, match="not a model's card"):
+        registry.load_client(folder)
+
+
+def test_a_model_that_cannot_be_written_leaves_the_one_before(
+    trained, saved, tmp_path, monkeypatch
+):
+    folder = copied(saved, tmp_path)
+
+    def no_space(*_: object, **__: object) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(np, "savez_compressed", no_space)
+    with pytest.raises(LocalError, match="no space left"):
+        registry.save(trained["v2"], folder)
+    registry.load_estimator(folder)
+    assert sorted(path.name for path in folder.iterdir()) == sorted(
+        path.name for path in (saved / "v2").iterdir()
+    )
