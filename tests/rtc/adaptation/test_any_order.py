@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 
 from hypothesis import settings
@@ -105,7 +106,7 @@ class AnyOrder(RuleBasedStateMachine):
         self.core.set_scale(scale)
         self.run()
         if codec is not None:
-            assert self.core.operation.codec is codec
+            assert {job.codec for job in self.stream.jobs} <= {codec}
 
     @rule(
         size=st.sampled_from([(320, 180), (64, 64), (66, 50), (180, 320), (2, 2), (3, 5), (1, 200)])
@@ -132,7 +133,7 @@ class AnyOrder(RuleBasedStateMachine):
     @invariant()
     def another_codec_begins_with_a_key_frame(self):
         frames = self.stream.frames
-        for before, after in zip(frames, frames[1:], strict=False):
+        for before, after in itertools.pairwise(frames):
             assert after.key or after.codec is before.codec
         del frames[:-1]
 
@@ -142,7 +143,7 @@ class AnyOrder(RuleBasedStateMachine):
         codecs = [d.operation.codec for d in self.told]
         switches = sum(
             after is not before and self.told[at].reason is not AdaptationReason.APPLICATION
-            for at, (before, after) in enumerate(zip(codecs, codecs[1:], strict=False), 1)
+            for at, (before, after) in enumerate(itertools.pairwise(codecs), 1)
         )
         elapsed_us = self.stream.now_us - MICRO
         assert switches <= min(len(by_itself), FIRST_SWITCHES + elapsed_us // SWITCH_US)
@@ -168,5 +169,5 @@ class AnyOrder(RuleBasedStateMachine):
         assert len(self.stream.frames) - before >= 2
 
 
-AnyOrder.TestCase.settings = settings(max_examples=12, stateful_step_count=15, deadline=None)
+AnyOrder.TestCase.settings = settings(max_examples=20, stateful_step_count=15, deadline=None)
 TestAnyOrder = AnyOrder.TestCase
