@@ -47,15 +47,23 @@ def announced_device(sdp: str) -> str | None:
     return told if told is not None and is_device_text(told) else None
 
 
+def split_session(sdp: str) -> tuple[str, str]:
+    """A description's session part, and its media sections; "m=" may stand within a line of either."""
+    if sdp.startswith("m="):
+        return "", sdp
+    session, first, rest = sdp.partition("\nm=")
+    return (f"{session}\n", f"m={rest}") if first else (session, "")
+
+
 def _announce(sdp: str, attribute: str, value: str | None) -> str:
-    session, media, rest = sdp.partition("m=")
+    session, media = split_session(sdp)
     if value is None or attribute in session:
         return sdp
-    return f"{session}{attribute}{value}\r\n{media}{rest}"
+    return f"{session}{attribute}{value}\r\n{media}"
 
 
 def _announced(sdp: str, attribute: str) -> str | None:
-    session = sdp.partition("m=")[0]
+    session, _ = split_session(sdp)
     lines = [line.strip() for line in session.split("\n")]
     told = [line.removeprefix(attribute) for line in lines if line.startswith(attribute)]
     return told[0] if len(told) == 1 else None

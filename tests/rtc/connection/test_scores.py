@@ -46,6 +46,14 @@ def test_a_score_of_a_media_section_is_none() -> None:
     assert announced_score(SDP + "a=codecpilot-score:0.5\r\n") is None
 
 
+def test_what_looks_like_a_media_section_within_a_line_is_none() -> None:
+    named = SDP.replace("s=-", "s=team=a")
+    assert announced_score(announce_score(named, 0.5)) == 0.5
+    told = announce_score(announce_device(named, "high m=1 am=2"), 0.5)
+    assert (announced_score(told), announced_device(told)) == (0.5, "high m=1 am=2")
+    assert told.endswith(SDP[SDP.index("m=") :])
+
+
 @given(st.text())
 def test_any_text_is_read(text: str) -> None:
     told = announced_score(text)
