@@ -37,15 +37,13 @@ def drain_sender(core: SenderCore, *, now_us: int) -> SenderOutput:
     """Everything that a sender and its path have ready.
 
     The packets are those of all streams that share the path, so after feedback to the path any of its cores
-    may be drained. They come first: what the passing of time tells the path's estimator reaches the job.
+    may be drained. They come first: what the passing of time tells the path's estimator reaches the job. That
+    comes last: until its result is in there is no other, so nothing that fails here may lose it.
     """
     rtp = [packet.serialize() for packet in core.poll_packets(now_us=now_us)]
-    return SenderOutput(
-        job=core.poll_encode(now_us=now_us),
-        rtp=rtp,
-        rtcp=core.poll_rtcp(now_us=now_us),
-        wake_us=core.poll_timeout(),
-    )
+    rtcp = core.poll_rtcp(now_us=now_us)
+    job = core.poll_encode(now_us=now_us)
+    return SenderOutput(job=job, rtp=rtp, rtcp=rtcp, wake_us=core.poll_timeout())
 
 
 def drain_receiver(core: ReceiverCore, *, now_us: int) -> ReceiverOutput:

@@ -61,6 +61,25 @@ async def test_a_fault_of_the_core_over_a_picture_costs_that_picture_alone(
         assert [r.levelname for r in caplog.records if "was dropped" in r.getMessage()] == ["ERROR"]
 
 
+async def test_a_fault_of_the_core_over_its_reports_costs_no_picture() -> None:
+    async with in_call(call(), call()) as (a, b):
+        viewer = Viewer(b)
+        sender = a.addTrack(DrawnTrack())
+        await negotiate(a, b)
+        await eventually(lambda: viewer.count > 5, "pictures arrive")
+        poll, faults = sender.core.poll_rtcp, [ZeroDivisionError("a fault of ours")] * 10
+
+        def fail(*, now_us: int) -> Any:
+            if faults:
+                raise faults.pop()
+            return poll(now_us=now_us)
+
+        sender.core.poll_rtcp = fail
+        await eventually(lambda: not faults, "reports fail")
+        seen = viewer.count
+        await eventually(lambda: viewer.count > seen + 5, "pictures go on")
+
+
 async def test_what_is_no_picture_is_left_out_and_the_call_goes_on() -> None:
     class Packets(DrawnTrack):
         async def recv(self) -> Any:
