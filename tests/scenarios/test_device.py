@@ -122,7 +122,7 @@ def borderline(factor: float, size: str) -> None:
     assert late_s(direction, 20, 80) <= 1.0
 
 
-@pytest.mark.parametrize("factor", [7.2, 22])
+@pytest.mark.parametrize("factor", [7.2, pytest.param(22, marks=pytest.mark.slow)])
 def test_a_borderline_device_settles(factor):
     borderline(QUICK_FACTOR * factor, QUICK)
 
