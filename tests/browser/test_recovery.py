@@ -98,7 +98,7 @@ async def test_chromium_goes_on_from_a_reference_when_frames_never_arrive(
         assert statistics.median(freezes_s) < 2 * MAX_FREEZE_S
 
 
-@pytest.mark.parametrize("kind", ["FlexFEC", "ULPFEC"])
+@pytest.mark.parametrize("kind", ["FlexFEC", pytest.param("ULPFEC", marks=pytest.mark.slow)])
 async def test_chromium_recovers_by_fec_what_is_never_sent_again(
     kind: str, chromium_peer: Any
 ) -> None:

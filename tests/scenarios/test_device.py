@@ -96,7 +96,7 @@ def check_slow_down(run: Run, *, slow_s: float, recovered_s: float, end_s: float
     assert direction.recorder.screen.freezes.total_us <= 0.3 * S
 
 
-@pytest.mark.parametrize("factor", [2, 4])
+@pytest.mark.parametrize("factor", [pytest.param(2, marks=pytest.mark.slow), 4])
 def test_a_device_that_slows_down_is_late_for_a_moment_and_gets_its_quality_back(factor):
     factor *= QUICK_FACTOR
     run = call(seconds=35, a__size=QUICK, a__device=f"0:{factor},10:{4 * factor},18:{factor}")
@@ -122,7 +122,8 @@ def borderline(factor: float, size: str) -> None:
     assert late_s(direction, 20, 80) <= 1.0
 
 
-@pytest.mark.parametrize("factor", [7.2, pytest.param(22, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("factor", [7.2, 22])
 def test_a_borderline_device_settles(factor):
     borderline(QUICK_FACTOR * factor, QUICK)
 

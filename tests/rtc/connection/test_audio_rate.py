@@ -48,6 +48,7 @@ def _kbps(payloads: list[bytes]) -> float:
     return sum(map(len, payloads)) * 8 * 50 / len(payloads) / 1000
 
 
+@pytest.mark.slow
 async def test_sound_gives_way_where_the_path_is_narrow_and_comes_back_where_it_is_not() -> None:
     async with in_call(call(), call()) as (a, b):
         listener = Listener(b)
