@@ -7,7 +7,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-# No deadline an example: a busy machine is slow. And 60 of them in place of 100: the suite is to end within ten minutes.
+# No deadline an example: a busy machine is slow. And 60 of them, not 100: the suite is to take ten minutes at most.
 hypothesis.settings.register_profile("codecpilot", deadline=None, max_examples=60)
 hypothesis.settings.load_profile("codecpilot")
 
