@@ -70,7 +70,7 @@ def test_bursts_of_loss_are_repaired_without_key_frames():
                 "lost": (3, 60),
                 "resent": (0, 90),
                 "nacks": (2, 40),
-                "shown": (120, 150),
+                "shown": (125, 150),
                 "key_frames": (0, 0),
                 "stalls_s": (0, 2),
                 "late_ms_p50": AFTER,
